@@ -1,0 +1,15 @@
+// Where does a message for a person go? One line to stderr, whole, whatever else is being written.
+#pragma once
+
+#include <string_view>
+
+namespace xdc {
+
+enum class LogLevel { error, warning, info, debug };
+
+void set_log_level(LogLevel level);
+// Prefixed to each line, e.g. "beijing/3"; empty by default.
+void set_log_prefix(std::string_view prefix);
+void log(LogLevel level, std::string_view message);
+
+}  // namespace xdc

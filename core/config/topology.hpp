@@ -1,0 +1,82 @@
+// Which datacenters, nodes, devices and lines are there? The topology file, parsed; what its names refer to is checked
+// in core/validate.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/base/time.hpp"
+#include "core/config/diagnostics.hpp"
+
+namespace xdc {
+
+// Per direction.
+struct LineSpec {
+  double bandwidth = 0;  // bytes per second
+  Duration latency;      // one way
+};
+
+// A roofline (Williams et al., CACM 2009): time = max(flops / flops_per_s, bytes / memory_bandwidth).
+struct DeviceSpec {
+  std::string name;
+  double flops_per_s = 0;       // sustained on the training kernels in question, not the data sheet's peak
+  double memory_bandwidth = 0;  // bytes per second
+  int64_t memory_bytes = 0;
+  std::string source;  // where the figures are from
+};
+
+struct DatacenterSpec {
+  std::string name;
+  SourceLocation where;
+  int nodes = 1;
+  int devices_per_node = 1;
+  std::string device = "cpu";         // of the topology's [device.*] or the built-in table
+  LineSpec lan;                       // joins nodes: each node has one such port per direction
+  LineSpec intra_node;                // joins the devices of a node: each device has one such port; default: as lan
+  std::optional<LineSpec> uplink;     // shared by all that enters and leaves the datacenter; default: none such
+  std::optional<double> egress_price_per_gb;
+  std::optional<double> device_price_per_hour;
+
+  int devices() const { return nodes * devices_per_node; }
+};
+
+struct WanLinkSpec {
+  std::array<std::string, 2> between;
+  SourceLocation where;
+  LineSpec line;
+  int streams = 1;
+  std::optional<int64_t> window_bytes;  // per TCP stream: rate <= window / round-trip time; default: never the limit
+};
+
+struct Topology {
+  std::string path;
+  std::vector<DatacenterSpec> datacenters;  // order of the file: it is the order of addition
+  std::vector<WanLinkSpec> links;
+  std::map<std::string, DeviceSpec, std::less<>> devices;  // [device.NAME]
+  std::string canonical;                                   // what the digest is taken of
+
+  int datacenter_index(std::string_view name) const;  // -1: none such
+};
+
+// Reads one file; every error of it is in `diagnostics`.
+Result<Topology> read_topology(const std::string& path, Diagnostics& diagnostics);
+
+// The route between two datacenters is that of least latency, ties by the names along it.
+//   hops[i] is an index into links; forward says whether it is crossed from between[0] to between[1].
+struct Hop {
+  int link = 0;
+  bool forward = true;
+};
+struct Route {
+  std::vector<Hop> hops;
+  Duration latency;
+};
+// nullopt: no way there. Requires from != to, both valid.
+std::optional<Route> find_route(const Topology& topology, int from, int to);
+
+}  // namespace xdc

@@ -1,0 +1,46 @@
+// What came of a run? One member's own account, and the variant's account made of all of them. Same code in both worlds:
+// every member puts its account into the store, and whoever started the run reads them all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/seam/fabric.hpp"
+
+namespace xdc {
+
+struct StepRecord {
+  int64_t step = 0;         // from 1
+  int64_t end_ns = 0;       // clock at the end of the step
+  int64_t duration_ns = 0;  // without evaluation
+  int64_t compute_ns = 0;   // this rank's forward and backward
+  int64_t samples = 0;      // this rank's
+  double loss = 0;          // this rank's part of the mean: (1/W) * sum over its samples; 0 in phantom runs
+};
+
+struct EvaluationRecord {
+  int64_t step = 0;
+  int64_t time_ns = 0;
+  double loss = 0;
+  double accuracy = 0;
+};
+
+struct MemberReport {
+  MemberId member = 0;
+  std::string error;  // empty: it finished
+  int error_code = 0;
+  std::vector<StepRecord> steps;
+  std::vector<EvaluationRecord> evaluations;  // the first rank's only
+  std::vector<TrafficCount> traffic;
+  std::string parameters_digest;  // empty: phantom
+  int64_t rounds_committed = 0, rounds_rolled_back = 0;
+  int64_t samples_lost = 0;
+  std::map<std::string, int64_t> wall;  // wall-clock figures of the program itself, ns
+};
+
+std::string to_json(const MemberReport& report);
+
+}  // namespace xdc

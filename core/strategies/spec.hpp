@@ -1,0 +1,28 @@
+// Which strategy, with which choices? What the user wrote, typed; `exchange = "auto"` is already decided here.
+#pragma once
+
+#include <string>
+#include <variant>
+
+namespace xdc {
+
+enum class Exchange { ring, mesh, allgather };
+enum class RingOrder { contiguous, interleaved };
+
+// semantics: core/strategies/README.md
+struct ParameterServerSpec {
+  int placement = 0;  // datacenter
+  int shards = 1;
+};
+struct RingAllReduceSpec {
+  RingOrder order = RingOrder::contiguous;
+};
+struct HierarchicalAllReduceSpec {
+  int lanes = 1;  // L; 1 is the leader form
+  Exchange exchange = Exchange::mesh;
+  bool exchange_was_auto = true;
+};
+
+using StrategySpec = std::variant<ParameterServerSpec, RingAllReduceSpec, HierarchicalAllReduceSpec>;
+
+}  // namespace xdc

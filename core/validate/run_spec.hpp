@@ -1,0 +1,73 @@
+// What exactly is to be run? One variant of a scenario after every check: nothing in it can be wrong any more, nothing is
+// looked up by name any more, and both programs start ranks from the same value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/time.hpp"
+#include "core/config/topology.hpp"
+#include "core/data/spec.hpp"
+#include "core/membership/cluster.hpp"
+#include "core/optim/spec.hpp"
+#include "core/seam/kernels.hpp"
+#include "core/strategies/spec.hpp"
+
+namespace xdc {
+
+enum class PayloadKind { real, phantom };
+enum class Numerics { portable, native };
+
+// Exactly one is set.
+struct StopSpec {
+  std::optional<int64_t> steps, samples, epochs;
+  std::optional<Duration> time;
+};
+
+struct TargetSpec {
+  std::string metric;  // "accuracy" | "loss"
+  double value = 0;    // accuracy: at least; loss: at most
+};
+
+struct ExpectSpec {
+  std::optional<double> accuracy_at_least;
+  std::optional<double> loss_at_most;
+  std::optional<int64_t> updates_lost;
+};
+
+struct TrainSpec {
+  std::vector<int> batch_per_datacenter;  // samples per rank and step, topology order
+  OptimizerSpec optimizer;
+  StopSpec stop;
+  std::optional<int64_t> eval_every;  // steps; always evaluated at the end
+  std::optional<TargetSpec> target;
+  std::optional<int64_t> bucket_bytes;  // default: 25 MB or 1/16 of the model, whichever is larger
+};
+
+struct RunSpec {
+  std::string scenario_path;
+  std::string scenario_digest;  // scenario, topology and seed
+  std::string variant;
+  uint64_t seed = 0;
+  PayloadKind payload = PayloadKind::real;
+  Numerics numerics = Numerics::portable;
+
+  Topology topology;
+  std::vector<DeviceSpec> devices;  // per datacenter, looked up
+  Cluster cluster;
+  NetworkSpec network;
+  std::string model_name;
+  DataSpec data;
+  TrainSpec train;
+  StrategySpec strategy;
+  CodecSpec lan_codec, wan_codec;
+  bool commit_by_vote = false;
+  ExpectSpec expect;
+
+  // How long a member may wait, derived from topology and model, or set; absolute deadlines are made of it.
+  Duration start_timeout, round_timeout;
+};
+
+}  // namespace xdc
