@@ -37,7 +37,7 @@ struct Cost {
 class Buffer {
  public:
   virtual ~Buffer() = default;
-  virtual Bytes bytes() const = 0;  // phantom in a run whose payload is phantom and the space is `device`
+  virtual Bytes bytes() const = 0;  // in a phantom run `device` memory is phantom; host and pinned are always real
 };
 
 // One device of one member. Any lane of that member may call, but a stream is used by one lane at a time.

@@ -93,7 +93,7 @@ struct Part {
 // when the result is finished, stream order included. Every rank calls with the same shapes in the same order. Sums add
 // in rank order where the world can (sim does; NCCL is held to a tolerance). `wire_bytes` is the size of the whole tensor
 // as charged and counted. Errors: timeout, peer_lost, aborted, failed; each breaks it, for good. One lane owns it.
-// Tensors are f32, or i64 for counts; in device memory.
+// Tensors are f32 in device memory, or i64 counts in pinned memory: counts are control, real even in a phantom run.
 class Collectives {
  public:
   virtual ~Collectives() = default;
