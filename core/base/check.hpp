@@ -15,16 +15,16 @@ void set_check_context(CheckContext context);
 
 }  // namespace xdc
 
-#define XDC_CHECK(condition)                                         \
-  do {                                                               \
-    if (!(condition)) [[unlikely]] {                                 \
-      ::xdc::check_failed(#condition, __FILE__, __LINE__, {});       \
-    }                                                                \
+#define XDC_CHECK(condition)                                   \
+  do {                                                         \
+    if (!(condition)) [[unlikely]] {                           \
+      ::xdc::check_failed(#condition, __FILE__, __LINE__, {}); \
+    }                                                          \
   } while (false)
 
-#define XDC_CHECK_MSG(condition, message)                            \
-  do {                                                               \
-    if (!(condition)) [[unlikely]] {                                 \
+#define XDC_CHECK_MSG(condition, message)                             \
+  do {                                                                \
+    if (!(condition)) [[unlikely]] {                                  \
       ::xdc::check_failed(#condition, __FILE__, __LINE__, (message)); \
-    }                                                                \
+    }                                                                 \
   } while (false)

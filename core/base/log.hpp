@@ -7,6 +7,7 @@ namespace xdc {
 
 enum class LogLevel { error, warning, info, debug };
 
+// Set both before other lanes start: they are read without a lock. The default level is info.
 void set_log_level(LogLevel level);
 // Prefixed to each line, e.g. "beijing/3"; empty by default.
 void set_log_prefix(std::string_view prefix);

@@ -4,13 +4,20 @@ namespace xdc {
 
 const char* to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::timeout: return "timeout";
-    case ErrorCode::peer_lost: return "peer lost";
-    case ErrorCode::aborted: return "aborted";
-    case ErrorCode::view_changed: return "view changed";
-    case ErrorCode::unsupported: return "unsupported";
-    case ErrorCode::invalid: return "invalid";
-    case ErrorCode::failed: return "failed";
+    case ErrorCode::timeout:
+      return "timeout";
+    case ErrorCode::peer_lost:
+      return "peer lost";
+    case ErrorCode::aborted:
+      return "aborted";
+    case ErrorCode::view_changed:
+      return "view changed";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::invalid:
+      return "invalid";
+    case ErrorCode::failed:
+      return "failed";
   }
   return "unknown";
 }

@@ -83,11 +83,11 @@ class [[nodiscard]] Result {
 #define XDC_CONCAT(a, b) XDC_CONCAT_INNER(a, b)
 
 // XDC_TRY(status_expression): returns its error from the enclosing function, if it has one.
-#define XDC_TRY(...)                                                              \
-  do {                                                                            \
-    if (auto xdc_try_status = (__VA_ARGS__); !xdc_try_status.ok()) {              \
-      return xdc_try_status.error();                                              \
-    }                                                                             \
+#define XDC_TRY(...)                                                 \
+  do {                                                               \
+    if (auto xdc_try_status = (__VA_ARGS__); !xdc_try_status.ok()) { \
+      return xdc_try_status.error();                                 \
+    }                                                                \
   } while (false)
 
 // XDC_TRY_ASSIGN(auto x, result_expression): x is the value, or the error is returned.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace xdc {
 
@@ -24,7 +25,8 @@ class RandomStream {
   // Uniform in [0, 1), 24 bits / 53 bits.
   float uniform_float();
   double uniform_double();
-  // Standard normal, by Box-Muller over our own log, cosine and sine: the same bits on every processor.
+  // Standard normal, by the cosine half of Box-Muller over our own log and cosine: the same bits on every processor, and
+  // always four words.
   double normal();
   // Gamma(shape, 1) by Marsaglia and Tsang (2000); requires shape > 0. Dirichlet draws are normalised gammas.
   double gamma(double shape);
@@ -43,7 +45,9 @@ class RandomStream {
   std::array<uint32_t, 2> key_;
   uint32_t stream_;
   uint32_t rank_;
-  uint64_t position_ = 0;  // in 32-bit words
+  uint64_t position_ = 0;            // in 32-bit words
+  std::array<uint32_t, 4> block_{};  // the block last drawn from, and which one it is
+  uint64_t block_index_;
 };
 
 // Random access: word `index` of the stream, without state. What stochastic rounding is keyed by.
