@@ -1,0 +1,173 @@
+#include "core/collectives/exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace xdc {
+namespace {
+
+// Fresh chunks are at least this large, so that many small takes share one.
+constexpr int64_t kLeastChunk = 1 << 16;
+constexpr int64_t kAlignment = 64;
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::reduce_scatter: return "reduce-scatter";
+    case Phase::all_gather: return "all-gather";
+    case Phase::contribution: return "contribution";
+    case Phase::push: return "push";
+    case Phase::pull: return "pull";
+    case Phase::vote: return "vote";
+    case Phase::verdict: return "verdict";
+  }
+  return "unknown";
+}
+
+uint64_t pack(const MessageTag& tag) {
+  return static_cast<uint64_t>(tag.phase) << 56 | static_cast<uint64_t>(tag.bucket & 0xFFFFFF) << 32 | static_cast<uint32_t>(tag.part);
+}
+
+std::string describe_tag(uint64_t round, uint64_t packed) {
+  return fmt::format("{} of round {}, bucket {}, part {}", phase_name(static_cast<Phase>(packed >> 56)), round, packed >> 32 & 0xFFFFFF,
+                     packed & 0xFFFFFFFF);
+}
+
+}  // namespace
+
+ControlWords to_control(const MessageTag& tag, ControlSum sum) {
+  return {{static_cast<uint64_t>(tag.round), pack(tag), static_cast<uint64_t>(sum.samples), static_cast<uint64_t>(sum.stop_votes)}};
+}
+
+Result<ControlSum> from_control(const ControlWords& words, const MessageTag& due) {
+  if (words.word[0] != static_cast<uint64_t>(due.round) || words.word[1] != pack(due)) {
+    return Error{ErrorCode::failed, fmt::format("the {} came where the {} was due: the two sides do not take the same steps in the same order",
+                                                describe_tag(words.word[0], words.word[1]), describe_tag(static_cast<uint64_t>(due.round), pack(due)))};
+  }
+  return ControlSum{static_cast<int64_t>(words.word[2]), static_cast<int64_t>(words.word[3])};
+}
+
+Result<Bytes> Scratch::take(int64_t bytes) {
+  const auto size = static_cast<size_t>((bytes + kAlignment - 1) / kAlignment * kAlignment);
+  while (chunk_ < chunks_.size() && chunks_[chunk_]->bytes().size - used_ < size) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) {
+    XDC_TRY_ASSIGN(auto chunk, device_.allocate(Space::device, std::max<size_t>(size, kLeastChunk)));
+    chunks_.push_back(std::move(chunk));
+    used_ = 0;
+  }
+  const Bytes taken = chunks_[chunk_]->bytes().slice(used_, static_cast<size_t>(bytes));
+  used_ += size;
+  return taken;
+}
+
+void Scratch::reset() {
+  chunk_ = 0;
+  used_ = 0;
+}
+
+Result<Bytes> encode(ExchangeSite& site, const CodecSpec& codec, Tensor values) {
+  if (codec.kind == CodecKind::none) {
+    return values.bytes;
+  }
+  XDC_TRY_ASSIGN(const Bytes wire, site.scratch.take(encoded_bytes(codec, values.elements())));
+  site.device.charge(site.stream, codec_cost(codec, values.elements()));
+  site.device.kernels().encode(site.stream, codec, values, wire);
+  return wire;
+}
+
+Result<Bytes> inbox(ExchangeSite& site, const CodecSpec& codec, int64_t n) { return site.scratch.take(encoded_bytes(codec, n)); }
+
+Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n, std::optional<Tensor> into) {
+  if (codec.kind == CodecKind::none) {
+    const Tensor values = Tensor::flat(wire, DType::f32, n);
+    if (!into) {
+      return values;
+    }
+    copy(site, *into, values);
+    return *into;
+  }
+  if (!into) {
+    XDC_TRY_ASSIGN(const Bytes room, site.scratch.take(n * 4));
+    into = Tensor::flat(room, DType::f32, n);
+  }
+  site.device.charge(site.stream, codec_cost(codec, n));
+  site.device.kernels().decode(site.stream, codec, wire, *into);
+  return *into;
+}
+
+void keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values) {
+  if (codec.kind == CodecKind::none) {
+    return;
+  }
+  site.device.charge(site.stream, codec_cost(codec, values.elements()));
+  site.device.kernels().decode(site.stream, codec, wire, values);
+}
+
+void add(ExchangeSite& site, Tensor acc, Tensor values) {
+  const auto n = static_cast<double>(acc.elements());
+  site.device.charge(site.stream, {n, 12 * n});
+  site.device.kernels().add(site.stream, acc, values);
+}
+
+// Device::copy passes its own modelled time, so nothing is charged here.
+void copy(ExchangeSite& site, Tensor to, Tensor from) { site.device.copy(site.stream, to.bytes, from.bytes); }
+
+Status finish(ExchangeSite& site, Deadline deadline) { return site.device.wait(site.device.record(site.stream), deadline); }
+
+Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, Bytes payload) {
+  Transfer transfer;
+  transfer.peer = to;
+  transfer.sending = true;
+  transfer.tag = tag;
+  transfer.bytes = payload;
+  transfer.work = site.communicator.isend(to, to_control(tag, sum), payload,
+                                         {static_cast<int64_t>(payload.size), payload.size > 0 ? Traffic::payload : Traffic::control});
+  return transfer;
+}
+
+Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, Bytes payload, int64_t elements) {
+  Transfer transfer;
+  transfer.peer = from;
+  transfer.tag = tag;
+  transfer.control = std::make_unique<ControlWords>();
+  transfer.bytes = payload;
+  transfer.elements = elements;
+  transfer.work = site.communicator.irecv(from, transfer.control.get(), payload);
+  return transfer;
+}
+
+Result<ControlSum> await(ExchangeSite& site, Transfer& transfer, Deadline deadline) {
+  Work* const work[] = {transfer.work.get()};
+  const auto waited = site.communicator.wait_any(work, deadline);
+  const auto context = [&] {
+    return fmt::format("round {}, bucket {}, part {}: {} {} ({})", transfer.tag.round, transfer.tag.bucket, transfer.tag.part,
+                       transfer.sending ? "sending to" : "waiting for", site.describe(transfer.peer), phase_name(transfer.tag.phase));
+  };
+  if (!waited.ok()) {
+    return with_context(waited.error(), context());
+  }
+  transfer.work.reset();
+  if (transfer.sending) {
+    return ControlSum{};
+  }
+  auto sum = from_control(*transfer.control, transfer.tag);
+  if (!sum.ok()) {
+    return with_context(sum.error(), context());
+  }
+  return sum;
+}
+
+Status await_all(ExchangeSite& site, std::vector<Transfer>& transfers, Deadline deadline) {
+  for (auto& transfer : transfers) {
+    if (transfer.work != nullptr) {
+      XDC_TRY_ASSIGN(const ControlSum ignored, await(site, transfer, deadline));
+      static_cast<void>(ignored);
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace xdc

@@ -1,0 +1,115 @@
+// What do all exchanges share? The place where they run, the words that travel in front of every payload, and the encoding,
+// waiting and adding between messages.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/codec/codec.hpp"
+#include "core/collectives/blocks.hpp"
+#include "core/seam/device.hpp"
+#include "core/seam/fabric.hpp"
+#include "core/seam/kernels.hpp"
+
+namespace xdc {
+
+// Small sums that travel with the payload and are added wherever it is added. Every rank knows how many samples a round
+// must have; a total that differs means that a contribution is missing or doubled.
+struct ControlSum {
+  int64_t samples = 0;
+  int64_t stop_votes = 0;  // ranks whose clock has passed the time to stop
+  friend ControlSum operator+(ControlSum a, ControlSum b) { return {a.samples + b.samples, a.stop_votes + b.stop_votes}; }
+  friend bool operator==(ControlSum, ControlSum) = default;
+};
+
+// Which message this is. A receiver that gets another one than it is due fails: the ranks act in different order.
+enum class Phase : uint8_t { reduce_scatter = 1, all_gather = 2, contribution = 3, push = 4, pull = 5, vote = 6, verdict = 7 };
+
+struct MessageTag {
+  int64_t round = 0;
+  Phase phase = Phase::reduce_scatter;
+  int bucket = 0;
+  int part = 0;
+};
+
+ControlWords to_control(const MessageTag& tag, ControlSum sum);
+// The sum, when the words carry this tag. Errors: failed, saying what came and what was due.
+Result<ControlSum> from_control(const ControlWords& words, const MessageTag& due);
+
+// Device memory for one bucket's exchange: handed out piece by piece, all taken back at once. Grows to what the largest
+// bucket needs and stays there.
+class Scratch {
+ public:
+  explicit Scratch(Device& device) : device_(device) {}
+  // Errors: failed, when the device is full.
+  Result<Bytes> take(int64_t bytes);
+  void reset();
+
+ private:
+  Device& device_;
+  std::vector<std::unique_ptr<Buffer>> chunks_;
+  size_t chunk_ = 0;  // the one in use
+  size_t used_ = 0;   // of it
+};
+
+// Where an exchange runs: one communication lane of one member. `describe` names a rank of the communicator for messages.
+struct ExchangeSite {
+  Device& device;
+  Stream stream;
+  Communicator& communicator;
+  Scratch& scratch;
+  std::function<std::string(Rank)> describe;
+};
+
+// Which exchange this is.
+struct ExchangeCall {
+  int64_t round = 0;
+  int bucket = 0;
+  Deadline deadline;
+};
+
+// Enqueues the encoding of `values`; the result is on the way when the stream says so. Codec none: the tensor's own bytes.
+Result<Bytes> encode(ExchangeSite& site, const CodecSpec& codec, Tensor values);
+// Where a message of n elements is to be received. With codec none these are the elements.
+Result<Bytes> inbox(ExchangeSite& site, const CodecSpec& codec, int64_t n);
+// The elements of a received message: with codec none the bytes themselves, else decoded into `into` or into new scratch.
+Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n, std::optional<Tensor> into = std::nullopt);
+// values = decode(wire): what an encoder does to the copy that it keeps. Nothing with codec none.
+void keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values);
+void add(ExchangeSite& site, Tensor acc, Tensor values);
+void copy(ExchangeSite& site, Tensor to, Tensor from);
+
+// Blocks until all that was enqueued on the site's stream is done.
+Status finish(ExchangeSite& site, Deadline deadline);
+
+// A message under way, with what is needed to say what it was.
+struct Transfer {
+  WorkPtr work;
+  Rank peer = 0;
+  bool sending = false;
+  MessageTag tag;
+  std::unique_ptr<ControlWords> control;  // receiving
+  Bytes bytes;
+  int64_t elements = 0;
+};
+
+// Starts a message. The payload is finished (see finish()).
+Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, Bytes payload);
+Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, Bytes payload, int64_t elements);
+
+// Waits for one transfer. The sum is what came with it (zero when sending). Errors name peer, round, bucket and part.
+Result<ControlSum> await(ExchangeSite& site, Transfer& transfer, Deadline deadline);
+Status await_all(ExchangeSite& site, std::vector<Transfer>& transfers, Deadline deadline);
+
+// The ranks of a communicator that reduce something together, in the order of addition.
+struct Group {
+  std::vector<Rank> ranks;
+  int me = 0;  // index into ranks
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+
+}  // namespace xdc

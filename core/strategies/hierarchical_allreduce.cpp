@@ -1,0 +1,305 @@
+// hierarchical_allreduce: add inside each datacenter first, so that every sum crosses the line between datacenters once.
+//
+//   steps       every bucket, once backward has finished it:
+//               (a) reduce-scatter inside the datacenter: lane j's shard is added up on local rank j mod g, in rank order
+//               (b) lane j of every datacenter adds its shard across datacenters: exchange ring, mesh or allgather
+//               (c) all-gather inside the datacenter
+//               then every worker applies the optimizer to the mean
+//   lanes       L = the largest g, or 1: the leader form, where one rank of each datacenter speaks for it
+//   bytes       per ordered pair of D datacenters and gradient of S bytes: ring 2(D-1)/D S on ring edges, mesh 2S/D,
+//               allgather S; inside, 2(g-1)/g S sent by each rank
+//   memory      gradient S, scratch at most D S / L beside it, undo copies of parameters and optimizer state
+//   additions   inside in rank order, across in the order of the topology file; exchange ring: along the ring of datacenters
+//   codecs      lan in (a) and (c), wan in (b)
+//   source      Thakur et al. 2005 for the phases; Goyal et al. 2017 (1706.02677), section 4, for the hierarchy
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/collectives/direct.hpp"
+#include "core/collectives/ring.hpp"
+#include "core/strategies/hierarchy.hpp"
+#include "core/strategies/kinds.hpp"
+
+namespace xdc {
+namespace {
+
+const HierarchicalAllReduceSpec& spec_of(const StrategyPlan& plan) { return std::get<HierarchicalAllReduceSpec>(plan.spec); }
+
+class HierarchicalAllReduce : public WorkerStrategy {
+ public:
+  HierarchicalAllReduce(const StrategyPlan& plan, Env& env, MemberId self)
+      : plan_(plan), env_(env), hierarchy_(plan.cluster, spec_of(plan).lanes, self), scratch_(env.device), stream_(env.device.make_stream("hierarchical")) {}
+
+  Yields yields() const override { return Yields::mean_gradient; }
+
+  Status connect(const View& everyone, Deadline deadline) override {
+    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "hierarchical", deadline));
+    if (hierarchy_.local().size() > 1) {
+      auto native = env_.fabric.native_collectives({everyone.epoch, hierarchy_.local().ranks}, "hierarchical inside", deadline);
+      if (native.ok()) {
+        native_ = std::move(native).value();
+        XDC_TRY_ASSIGN(counts_, env_.device.allocate(Space::pinned, 2 * sizeof(int64_t)));
+      } else if (native.error().code != ErrorCode::unsupported) {
+        return native.error();
+      }
+    }
+    return ok_status();
+  }
+
+  Result<ControlSum> exchange(const WorkerRound& round) override {
+    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); }};
+    std::optional<ControlSum> total;
+    for (size_t b = 0; b < plan_.buckets.size(); ++b) {
+      XDC_TRY(round.wait_bucket(static_cast<int>(b)));
+      scratch_.reset();
+      XDC_TRY_ASSIGN(const ControlSum sum, exchange_bucket(site, round, static_cast<int>(b)));
+      if (total && *total != sum) {
+        return Error{ErrorCode::failed, "two buckets of one round were summed over different contributions"};
+      }
+      total = sum;
+    }
+    return *total;
+  }
+
+  void abort(const Error& error) override {
+    if (communicator_ != nullptr) {
+      communicator_->abort(error);
+    }
+    if (native_ != nullptr) {
+      native_->abort(error);
+    }
+  }
+
+ private:
+  Result<ControlSum> exchange_bucket(ExchangeSite& site, const WorkerRound& round, int bucket) {
+    const ExchangeCall call{round.round, bucket, round.deadline};
+    std::array inside{hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], plan_.codecs.lan, round.own)};
+    XDC_TRY(native_ != nullptr ? native_reduce_scatter(site, call, round, inside[0]) : direct_reduce_scatter(site, call, round.gradient, inside));
+    XDC_TRY(across(site, call, round.gradient, inside[0]));
+    XDC_TRY(native_ != nullptr ? native_all_gather(site, call, round, inside[0]) : direct_all_gather(site, call, round.gradient, inside));
+    std::optional<ControlSum> total;
+    for (const auto& sum : inside[0].sums) {
+      if (sum && total && *sum != *total) {
+        return Error{ErrorCode::failed, "two lanes of one bucket were summed over different contributions"};
+      }
+      total = sum ? sum : total;
+    }
+    return *total;
+  }
+
+  // (b): my lanes, all at once.
+  Status across(ExchangeSite& site, const ExchangeCall& call, Tensor gradient, Reduction& inside) {
+    if (plan_.cluster.datacenters.size() < 2) {
+      return ok_status();
+    }
+    const auto lanes = hierarchy_.lanes_of_self();
+    if (spec_of(plan_).exchange == Exchange::ring) {
+      std::vector<RingReduction> rings;
+      for (const int lane : lanes) {
+        rings.push_back(hierarchy_.ring(inside.parts[static_cast<size_t>(lane)], lane, plan_.codecs.wan));
+        rings.back().sum = inside.sums[static_cast<size_t>(lane)].value_or(ControlSum{});
+      }
+      XDC_TRY(ring_all_reduce(site, call, plan_.codecs, gradient, rings));
+      for (size_t i = 0; i < lanes.size(); ++i) {
+        inside.sums[static_cast<size_t>(lanes[i])] = rings[i].sum;
+      }
+      return ok_status();
+    }
+    std::vector<Reduction> reductions;
+    const bool mesh = spec_of(plan_).exchange == Exchange::mesh;
+    for (const int lane : lanes) {
+      const Range shard = inside.parts[static_cast<size_t>(lane)];
+      reductions.push_back(mesh ? hierarchy_.mesh(shard, lane, plan_.codecs.wan) : hierarchy_.allgather(shard, lane, plan_.codecs.wan));
+      reductions.back().sums.assign(reductions.back().parts.size(), inside.sums[static_cast<size_t>(lane)]);
+    }
+    if (mesh) {
+      XDC_TRY(direct_reduce_scatter(site, call, gradient, reductions));
+      XDC_TRY(direct_all_gather(site, call, gradient, reductions));
+    } else {
+      XDC_TRY(all_gather_sum(site, call, gradient, reductions));
+    }
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      auto& sum = inside.sums[static_cast<size_t>(lanes[i])];
+      sum.reset();
+      for (const auto& part : reductions[i].sums) {
+        sum = part ? part : sum;
+      }
+    }
+    return ok_status();
+  }
+
+  // The hardware adds what it is given: what the lan codec would lose is lost before.
+  Status round_trip(ExchangeSite& site, Tensor gradient, const Reduction& inside, bool own_parts) {
+    for (size_t p = 0; p < inside.parts.size(); ++p) {
+      if ((inside.owner[p] == inside.group.me) == own_parts && inside.parts[p].count > 0) {
+        const Tensor values = gradient.range(inside.parts[p].begin, inside.parts[p].count);
+        XDC_TRY_ASSIGN(const Bytes wire, encode(site, inside.codec, values));
+        keep_decoded(site, inside.codec, wire, values);
+      }
+    }
+    return ok_status();
+  }
+
+  static std::vector<Part> native_parts(const Reduction& inside) {
+    std::vector<Part> parts;
+    for (size_t p = 0; p < inside.parts.size(); ++p) {
+      parts.push_back({inside.parts[p].begin, inside.parts[p].count, inside.owner[p]});
+    }
+    return parts;
+  }
+
+  int64_t native_bytes(const ExchangeCall& call) const {
+    return encoded_bytes(plan_.codecs.lan, plan_.buckets[static_cast<size_t>(call.bucket)].count);
+  }
+
+  std::span<int64_t> counts() { return {reinterpret_cast<int64_t*>(counts_->bytes().host().data()), 2}; }
+  Tensor counts_tensor() { return Tensor::flat(counts_->bytes(), DType::i64, 2); }
+
+  // The hardware's collectives carry no control words: the sums are reduced by themselves, once a round, and kept.
+  Status native_reduce_scatter(ExchangeSite& site, const ExchangeCall& call, const WorkerRound& round, Reduction& inside) {
+    if (call.bucket == 0) {
+      counts()[0] = round.own.samples;
+      counts()[1] = round.own.stop_votes;
+      XDC_TRY(native_->all_reduce(counts_tensor(), 2 * sizeof(int64_t), call.deadline));
+      datacenter_sum_ = {counts()[0], counts()[1]};
+    }
+    XDC_TRY(round_trip(site, round.gradient, inside, false));
+    XDC_TRY(finish(site, call.deadline));
+    XDC_TRY(native_->reduce_scatter(round.gradient, native_parts(inside), native_bytes(call), call.deadline));
+    for (size_t p = 0; p < inside.parts.size(); ++p) {
+      inside.sums[p].reset();
+      if (inside.owner[p] == inside.group.me && inside.parts[p].count > 0) {
+        inside.sums[p] = datacenter_sum_;
+      }
+    }
+    return ok_status();
+  }
+
+  Status native_all_gather(ExchangeSite& site, const ExchangeCall& call, const WorkerRound& round, Reduction& inside) {
+    XDC_TRY(round_trip(site, round.gradient, inside, true));
+    XDC_TRY(finish(site, call.deadline));
+    XDC_TRY(native_->all_gather(round.gradient, native_parts(inside), native_bytes(call), call.deadline));
+    if (call.bucket == 0) {
+      // Lane 0 always has elements, and its rank the sums over all datacenters.
+      const auto first = inside.sums[0].value_or(ControlSum{});
+      counts()[0] = first.samples;
+      counts()[1] = first.stop_votes;
+      XDC_TRY(native_->broadcast(counts_tensor(), inside.owner[0], 2 * sizeof(int64_t), call.deadline));
+      total_ = {counts()[0], counts()[1]};
+    }
+    for (auto& sum : inside.sums) {
+      if (!sum) {
+        sum = total_;
+      }
+    }
+    return ok_status();
+  }
+
+  const StrategyPlan& plan_;
+  Env& env_;
+  Hierarchy hierarchy_;
+  Scratch scratch_;
+  Stream stream_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Collectives> native_;
+  std::unique_ptr<Buffer> counts_;
+  ControlSum datacenter_sum_, total_;
+};
+
+StrategySpec read(TableReader& table, const Topology& topology) {
+  HierarchicalAllReduceSpec spec;
+  int largest = 1;
+  for (const auto& datacenter : topology.datacenters) {
+    largest = std::max(largest, datacenter.devices());
+  }
+  spec.lanes = static_cast<int>(table.integer("lanes", 1, largest, largest));
+  const auto exchange = table.one_of("exchange", {"auto", "ring", "mesh", "allgather"}, "auto");
+  spec.exchange_was_auto = exchange == "auto";
+  spec.exchange = exchange == "ring" ? Exchange::ring : exchange == "allgather" ? Exchange::allgather : Exchange::mesh;
+  return spec;
+}
+
+PairBytes payload_per_round(const StrategyPlan& plan) {
+  const int datacenters = static_cast<int>(plan.cluster.datacenters.size());
+  PairBytes pairs;
+  for (const Range bucket : plan.buckets) {
+    for (const Range shard : deal(bucket, spec_of(plan).lanes)) {
+      const auto parts = deal(shard, datacenters);
+      for (int a = 0; a < datacenters; ++a) {
+        for (int b = 0; b < datacenters; ++b) {
+          int64_t bytes = 0;
+          if (a != b && spec_of(plan).exchange == Exchange::mesh) {
+            bytes = mesh_pair_bytes(parts, a, b, plan.codecs.wan);
+          } else if (a != b && spec_of(plan).exchange == Exchange::allgather) {
+            bytes = allgather_pair_bytes(shard, plan.codecs.wan);
+          } else if (b == (a + 1) % datacenters && a != b) {
+            bytes = ring_edge_bytes(parts, a, plan.codecs.wan, plan.codecs.wan);
+          }
+          if (bytes > 0) {
+            pairs[{a, b}] += bytes;
+          }
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+// Seconds one exchange takes on the lines alone: the messages one after another that latency is paid for, and the busiest
+// line's bytes at its rate.
+double line_seconds(const StrategyPlan& plan, const Topology& topology) {
+  const int datacenters = static_cast<int>(topology.datacenters.size());
+  double latency = 0;
+  std::map<std::pair<int, bool>, double> load;
+  for (const auto& [pair, bytes] : payload_per_round(plan)) {
+    const auto route = find_route(topology, pair.first, pair.second);
+    latency = std::max(latency, to_seconds(route->latency));
+    for (const Hop hop : route->hops) {
+      load[{hop.link, hop.forward}] += static_cast<double>(bytes);
+    }
+  }
+  double busiest = 0;
+  for (const auto& [hop, bytes] : load) {
+    busiest = std::max(busiest, bytes / topology.links[static_cast<size_t>(hop.first)].line.bandwidth);
+  }
+  const int messages = spec_of(plan).exchange == Exchange::ring ? 2 * (datacenters - 1) : spec_of(plan).exchange == Exchange::mesh ? 2 : 1;
+  return busiest + latency * messages * static_cast<double>(plan.buckets.size());
+}
+
+Status resolve(StrategyPlan& plan, const Topology& topology) {
+  auto& spec = std::get<HierarchicalAllReduceSpec>(plan.spec);
+  if (!spec.exchange_was_auto || topology.datacenters.size() < 2) {
+    return ok_status();
+  }
+  Exchange best = spec.exchange;
+  double least = 0;
+  // A tie goes to the first: mesh spreads the additions, and depends on no ring order.
+  for (const Exchange exchange : {Exchange::mesh, Exchange::allgather, Exchange::ring}) {
+    spec.exchange = exchange;
+    const double seconds = line_seconds(plan, topology);
+    if (exchange == Exchange::mesh || seconds < least) {
+      best = exchange;
+      least = seconds;
+    }
+  }
+  spec.exchange = best;
+  return ok_status();
+}
+
+}  // namespace
+
+StrategyKind hierarchical_allreduce_kind() {
+  return {.name = "hierarchical_allreduce",
+          .read = read,
+          .add_members = [](const StrategySpec&, const Topology&, Cluster&) {},
+          .resolve = resolve,
+          .payload_per_round = payload_per_round,
+          .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
+            return std::make_unique<HierarchicalAllReduce>(plan, env, self);
+          },
+          .make_server = nullptr};
+}
+
+}  // namespace xdc

@@ -1,0 +1,37 @@
+// Which strategies are there? The one place that knows all their names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/table_reader.hpp"
+#include "core/config/topology.hpp"
+#include "core/strategies/strategy.hpp"
+
+namespace xdc {
+
+struct StrategyKind {
+  std::string name;
+  // Reads the keys of `strategy = { kind = NAME, ... }`; names of datacenters are looked up.
+  StrategySpec (*read)(TableReader& table, const Topology& topology);
+  // Adds the members it needs beside the workers.
+  void (*add_members)(const StrategySpec& spec, const Topology& topology, Cluster& cluster);
+  // Decides what the user left open (lanes, exchange). Called once, in validate. Errors: invalid, saying what cannot be.
+  Status (*resolve)(StrategyPlan& plan, const Topology& topology);
+  // Payload bytes of one round between datacenters, exactly.
+  PairBytes (*payload_per_round)(const StrategyPlan& plan);
+  std::unique_ptr<WorkerStrategy> (*make_worker)(const StrategyPlan& plan, Env& env, MemberId self);
+  // nullptr where the strategy has no servers.
+  std::unique_ptr<ServerStrategy> (*make_server)(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self);
+};
+
+const std::vector<StrategyKind>& strategy_kinds();
+std::vector<std::string> strategy_names();
+// nullptr: no such kind.
+const StrategyKind* find_strategy(const std::string& name);
+const StrategyKind& strategy_of(const StrategySpec& spec);
+
+// Reads a whole strategy table, `kind` first. nullptr after an error.
+const StrategyKind* read_strategy(const Value& value, const std::string& path, const Topology& topology, Diagnostics& diagnostics, StrategySpec& spec);
+
+}  // namespace xdc

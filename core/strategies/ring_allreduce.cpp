@@ -1,0 +1,130 @@
+// ring_allreduce: one flat ring through all workers of all datacenters.
+//
+//   steps       every bucket, once backward has finished it: reduce-scatter along the ring, all-gather along the ring; then
+//               every worker applies the optimizer to the mean
+//   order       contiguous: by datacenter, so D edges cross; interleaved: the first of each datacenter, then the second of
+//               each, ..., so nearly every edge crosses
+//   bytes       2(N-1)/N S sent by each rank; each crossing edge carries as much
+//   memory      gradient S, scratch S, undo copies of parameters and optimizer state
+//   additions   along the ring from each chunk's start: bits depend on bucket and chunk boundaries
+//   source      Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009
+#include <algorithm>
+#include <array>
+
+#include "core/collectives/ring.hpp"
+#include "core/strategies/kinds.hpp"
+
+namespace xdc {
+namespace {
+
+std::vector<MemberId> ring_order(const Cluster& cluster, RingOrder order) {
+  std::vector<MemberId> ring = cluster.workers_view(0).members;
+  if (order == RingOrder::interleaved) {
+    std::stable_sort(ring.begin(), ring.end(), [&](MemberId a, MemberId b) {
+      return cluster.members[static_cast<size_t>(a)].local_rank < cluster.members[static_cast<size_t>(b)].local_rank;
+    });
+  }
+  return ring;
+}
+
+std::vector<CodecSpec> hop_codecs(const StrategyPlan& plan, const std::vector<MemberId>& ring) {
+  std::vector<CodecSpec> hops;
+  for (size_t i = 0; i < ring.size(); ++i) {
+    const MemberId next = ring[(i + 1) % ring.size()];
+    hops.push_back(ring.size() == 1 ? CodecSpec{} : plan.codec_between(ring[i], next));
+  }
+  return hops;
+}
+
+RingReduction plan_ring(const StrategyPlan& plan, Range bucket) {
+  RingReduction ring;
+  ring.group.ranks = ring_order(plan.cluster, std::get<RingAllReduceSpec>(plan.spec).order);
+  ring.hop = hop_codecs(plan, ring.group.ranks);
+  ring.chunks = deal(bucket, ring.group.size());
+  return ring;
+}
+
+class RingAllReduce : public WorkerStrategy {
+ public:
+  RingAllReduce(const StrategyPlan& plan, Env& env, MemberId self)
+      : plan_(plan), env_(env), self_(self), scratch_(env.device), stream_(env.device.make_stream("ring")) {}
+
+  Yields yields() const override { return Yields::mean_gradient; }
+
+  Status connect(const View& everyone, Deadline deadline) override {
+    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "ring", deadline));
+    return ok_status();
+  }
+
+  Result<ControlSum> exchange(const WorkerRound& round) override {
+    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); }};
+    std::optional<ControlSum> total;
+    for (size_t b = 0; b < plan_.buckets.size(); ++b) {
+      XDC_TRY(round.wait_bucket(static_cast<int>(b)));
+      scratch_.reset();
+      std::array rings{plan_ring(plan_, plan_.buckets[b])};
+      auto& group = rings[0].group;
+      group.me = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), self_) - group.ranks.begin());
+      rings[0].sum = round.own;
+      XDC_TRY(ring_all_reduce(site, {round.round, static_cast<int>(b), round.deadline}, plan_.codecs, round.gradient, rings));
+      if (total && *total != *rings[0].sum) {
+        return Error{ErrorCode::failed, "two buckets of one round were summed over different contributions"};
+      }
+      total = rings[0].sum;
+    }
+    return *total;
+  }
+
+  void abort(const Error& error) override {
+    if (communicator_ != nullptr) {
+      communicator_->abort(error);
+    }
+  }
+
+ private:
+  const StrategyPlan& plan_;
+  Env& env_;
+  MemberId self_;
+  Scratch scratch_;
+  Stream stream_;
+  std::unique_ptr<Communicator> communicator_;
+};
+
+StrategySpec read(TableReader& table, const Topology&) {
+  RingAllReduceSpec spec;
+  spec.order = table.one_of("order", {"contiguous", "interleaved"}, "contiguous") == "interleaved" ? RingOrder::interleaved : RingOrder::contiguous;
+  return spec;
+}
+
+PairBytes payload_per_round(const StrategyPlan& plan) {
+  PairBytes pairs;
+  for (const Range bucket : plan.buckets) {
+    const RingReduction ring = plan_ring(plan, bucket);
+    const CodecSpec finished = finished_codec(ring, plan.codecs);
+    for (int i = 0; i < ring.group.size(); ++i) {
+      const auto datacenter = [&](int at) {
+        return plan.cluster.members[static_cast<size_t>(ring.group.ranks[static_cast<size_t>(at % ring.group.size())])].datacenter;
+      };
+      if (datacenter(i) != datacenter(i + 1)) {
+        pairs[{datacenter(i), datacenter(i + 1)}] += ring_edge_bytes(ring.chunks, i, ring.hop[static_cast<size_t>(i)], finished);
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+StrategyKind ring_allreduce_kind() {
+  return {.name = "ring_allreduce",
+          .read = read,
+          .add_members = [](const StrategySpec&, const Topology&, Cluster&) {},
+          .resolve = [](StrategyPlan&, const Topology&) { return ok_status(); },
+          .payload_per_round = payload_per_round,
+          .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
+            return std::make_unique<RingAllReduce>(plan, env, self);
+          },
+          .make_server = nullptr};
+}
+
+}  // namespace xdc

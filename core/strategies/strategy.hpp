@@ -1,0 +1,79 @@
+// What is a strategy? How the gradients of a round become parameters that all ranks agree on. A worker's part runs on its
+// communication lane, bucket by bucket behind backward; a server's part is its whole life.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/codec/codec.hpp"
+#include "core/collectives/closed_form.hpp"
+#include "core/collectives/exchange.hpp"
+#include "core/membership/cluster.hpp"
+#include "core/optim/optimizer.hpp"
+#include "core/seam/env.hpp"
+#include "core/strategies/spec.hpp"
+
+namespace xdc {
+
+// Everything a strategy's plan depends on; the same on every member.
+struct StrategyPlan {
+  StrategySpec spec;
+  Cluster cluster;
+  std::vector<Range> buckets;  // in the order in which backward finishes them
+  int64_t parameters = 0;
+  TierCodecs codecs;
+
+  const CodecSpec& codec_between(MemberId a, MemberId b) const {
+    const auto& members = cluster.members;
+    return members[static_cast<size_t>(a)].datacenter == members[static_cast<size_t>(b)].datacenter ? codecs.lan : codecs.wan;
+  }
+};
+
+// One round as a worker's communication lane sees it.
+struct WorkerRound {
+  int64_t round = 0;  // from 1
+  Deadline deadline;
+  ControlSum own;
+  Tensor gradient;         // f32 [parameters]: this rank's part of the weighted mean; becomes the mean where `yields` says so
+  Tensor parameters_after;  // f32 [parameters]: where new parameters go, where `yields` says so
+  // Blocks until backward has finished the bucket. Called once for each, in order.
+  std::function<Status(int bucket)> wait_bucket;
+};
+
+enum class Yields {
+  mean_gradient,  // the caller applies the optimizer
+  parameters,     // a server has applied it
+};
+
+class WorkerStrategy {
+ public:
+  virtual ~WorkerStrategy() = default;
+  virtual Yields yields() const = 0;
+  // Opens the communicators of one view.
+  virtual Status connect(const View& everyone, Deadline deadline) = 0;
+  // One round; returns the sums over all workers. Errors break the strategy: recovery is a new view.
+  virtual Result<ControlSum> exchange(const WorkerRound& round) = 0;
+  // Any lane; wakes exchange().
+  virtual void abort(const Error& error) = 0;
+};
+
+// One round as a server sees it. Its tensors hold its own elements only: element 0 is `first` of the flat buffer.
+struct ServerRound {
+  int64_t round = 0;
+  Deadline deadline;
+  Tensor parameters_before, parameters_after;
+  std::vector<Tensor> state_before, state_after;
+};
+
+class ServerStrategy {
+ public:
+  virtual ~ServerStrategy() = default;
+  // The elements that live here.
+  virtual Range owned() const = 0;
+  virtual Status connect(const View& everyone, Deadline deadline) = 0;
+  virtual Result<ControlSum> serve(const ServerRound& round) = 0;
+  virtual void abort(const Error& error) = 0;
+};
+
+}  // namespace xdc
