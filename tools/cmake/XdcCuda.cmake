@@ -1,0 +1,31 @@
+# Is there a CUDA toolkit with NCCL to build against? Sets XDC_HAS_CUDA; XDC_CUDA=ON makes absence an error, OFF never looks.
+# Nothing here needs a GPU or a driver: those are asked for when a program runs.
+set(XDC_HAS_CUDA FALSE)
+# Found once, linked from any folder.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)
+if(XDC_CUDA STREQUAL "OFF")
+  message(STATUS "CUDA: not looked for (XDC_CUDA=OFF)")
+elseif(XDC_CUDA STREQUAL "AUTO" OR XDC_CUDA STREQUAL "ON")
+  # The headers and libraries are all that is needed while no file holds a kernel, so the CUDA language stays disabled.
+  find_package(CUDAToolkit 12 QUIET)
+  if(CUDAToolkit_FOUND)
+    # 2.18: ncclCommInitRankConfig without blocking, and finalising it.
+    find_package(NCCL 2.18 QUIET)
+  endif()
+  if(CUDAToolkit_FOUND AND NCCL_FOUND)
+    set(XDC_HAS_CUDA TRUE)
+    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} in ${CUDAToolkit_LIBRARY_DIR}, NCCL ${NCCL_VERSION}")
+  else()
+    set(missing "a CUDA toolkit (12 or later)")
+    if(CUDAToolkit_FOUND)
+      set(missing "NCCL (2.18 or later; set NCCL_ROOT where it is in a place of its own)")
+    endif()
+    if(XDC_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "XDC_CUDA=ON, and there is no ${missing}")
+    endif()
+    message(STATUS "CUDA: not built, there is no ${missing}")
+  endif()
+else()
+  message(FATAL_ERROR "XDC_CUDA is \"${XDC_CUDA}\"; it may be AUTO, ON or OFF")
+endif()
+unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
