@@ -8,7 +8,7 @@
 namespace xdc {
 
 struct SourceLocation {
-  std::string file;  // as the user named it, or "--set"
+  std::string file;  // as the user named it, or "--set a.b=c" as a whole
   int line = 0;      // from 1; 0: the file as a whole
   int column = 0;
 };
@@ -24,7 +24,8 @@ class Diagnostics {
   void error(SourceLocation where, std::string key, std::string message);
   bool ok() const { return errors_.empty(); }
   const std::vector<Diagnostic>& errors() const { return errors_; }
-  // One error a line, "file:line:column: key: message", in order of place, each once.
+  // One error a line, "file:line:column: key: message", in order of place, each once: what several variants inherit is
+  // said once although the key's path differs.
   std::string text() const;
 
  private:

@@ -37,7 +37,8 @@ class TableReader {
   // Finite, least <= x <= most.
   double number(std::string_view key, double least, double most, double absent);
   std::optional<double> optional_number(std::string_view key, double least, double most);
-  // Quantities are strings with a unit (core/base/quantity.hpp).
+  // A whole number may be written as 1e6.
+  // Quantities are strings with a unit (core/base/quantity.hpp); a bare number is an error that says so.
   std::optional<double> bandwidth(std::string_view key);  // bytes per second, > 0
   std::optional<Duration> duration(std::string_view key);
   std::optional<int64_t> bytes(std::string_view key);
@@ -57,6 +58,9 @@ class TableReader {
 
  private:
   const Value* find(std::string_view key);
+  void wrong_kind(std::string_view key, const Value& value, std::string_view wanted);
+  std::optional<std::string> text_of(std::string_view key);
+  const std::string* quantity(std::string_view key, std::string_view wanted);
 
   const ValueTable* table_;
   SourceLocation where_;
