@@ -36,6 +36,7 @@ struct MemberReport {
   std::vector<EvaluationRecord> evaluations;  // the first rank's only
   std::vector<TrafficCount> traffic;
   std::string parameters_digest;  // empty: phantom
+  int64_t rounds_exchanged = 0;  // also a last one whose votes to stop discarded it
   int64_t rounds_committed = 0, rounds_rolled_back = 0;
   int64_t samples_lost = 0;
   std::map<std::string, int64_t> wall;  // wall-clock figures of the program itself, ns

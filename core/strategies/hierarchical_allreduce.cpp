@@ -78,6 +78,10 @@ class HierarchicalAllReduce : public WorkerStrategy {
     std::array inside{hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], plan_.codecs.lan, round.own)};
     XDC_TRY(native_ != nullptr ? native_reduce_scatter(site, call, round, inside[0]) : direct_reduce_scatter(site, call, round.gradient, inside));
     XDC_TRY(across(site, call, round.gradient, inside[0]));
+    if (hierarchy_.local().size() == 1 && hierarchy_.gathers_inside()) {
+      XDC_TRY(round_trip(site, round.gradient, inside[0], true));
+      XDC_TRY(finish(site, call.deadline));
+    }
     XDC_TRY(native_ != nullptr ? native_all_gather(site, call, round, inside[0]) : direct_all_gather(site, call, round.gradient, inside));
     std::optional<ControlSum> total;
     for (const auto& sum : inside[0].sums) {

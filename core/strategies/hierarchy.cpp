@@ -1,5 +1,7 @@
 #include "core/strategies/hierarchy.hpp"
 
+#include <algorithm>
+
 namespace xdc {
 
 Hierarchy::Hierarchy(const Cluster& cluster, int lanes, MemberId self)
@@ -14,6 +16,10 @@ Hierarchy::Hierarchy(const Cluster& cluster, int lanes, MemberId self)
 MemberId Hierarchy::speaker(int datacenter, int lane) const {
   const auto& workers = workers_[static_cast<size_t>(datacenter)];
   return workers[static_cast<size_t>(lane) % workers.size()];
+}
+
+bool Hierarchy::gathers_inside() const {
+  return std::any_of(workers_.begin(), workers_.end(), [](const auto& workers) { return workers.size() > 1; });
 }
 
 std::vector<int> Hierarchy::lanes_of_self() const {

@@ -16,6 +16,9 @@ class Hierarchy {
 
   // My datacenter's workers, in rank order.
   const Group& local() const { return local_; }
+  // Whether some datacenter has several workers: then finished sums cross a `lan` somewhere, and everyone uses them as they
+  // come out of its codec, also who is alone in his datacenter.
+  bool gathers_inside() const;
   // Ascending; none where the datacenter has more workers than there are lanes.
   std::vector<int> lanes_of_self() const;
   // One datacenter's worker for a lane.

@@ -10,10 +10,9 @@
 #include "core/base/time.hpp"
 #include "core/config/topology.hpp"
 #include "core/data/spec.hpp"
-#include "core/membership/cluster.hpp"
 #include "core/optim/spec.hpp"
 #include "core/seam/kernels.hpp"
-#include "core/strategies/spec.hpp"
+#include "core/strategies/strategy.hpp"
 
 namespace xdc {
 
@@ -56,18 +55,18 @@ struct RunSpec {
 
   Topology topology;
   std::vector<DeviceSpec> devices;  // per datacenter, looked up
-  Cluster cluster;
   NetworkSpec network;
   std::string model_name;
   DataSpec data;
   TrainSpec train;
-  StrategySpec strategy;
-  CodecSpec lan_codec, wan_codec;
+  StrategyPlan plan;  // strategy, codecs, buckets, and the cluster: who takes part and where each stands
   bool commit_by_vote = false;
   ExpectSpec expect;
 
   // How long a member may wait, derived from topology and model, or set; absolute deadlines are made of it.
   Duration start_timeout, round_timeout;
+
+  const Cluster& cluster() const { return plan.cluster; }
 };
 
 }  // namespace xdc

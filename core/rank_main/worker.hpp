@@ -1,0 +1,12 @@
+// What does a worker do from its first round to its last?
+#pragma once
+
+#include "core/report/report.hpp"
+#include "core/seam/env.hpp"
+#include "core/validate/run_spec.hpp"
+
+namespace xdc {
+
+Status run_worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report);
+
+}  // namespace xdc

@@ -1,0 +1,45 @@
+#include "core/validate/deadlines.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/model/cost.hpp"
+#include "core/strategies/registry.hpp"
+
+namespace xdc {
+
+double compute_seconds(const RunSpec& spec) {
+  double slowest = 0;
+  for (size_t d = 0; d < spec.devices.size(); ++d) {
+    double s = 0;
+    for (const auto& layer : spec.network.layers) {
+      for (const Cost cost : {forward_cost(layer, spec.train.batch_per_datacenter[d]), backward_cost(layer, spec.train.batch_per_datacenter[d])}) {
+        s += std::max(cost.flops / spec.devices[d].flops_per_s, cost.bytes / spec.devices[d].memory_bandwidth);
+      }
+    }
+    slowest = std::max(slowest, s);
+  }
+  return slowest;
+}
+
+double line_seconds(const RunSpec& spec) {
+  std::map<std::pair<int, bool>, double> load;
+  for (const auto& [pair, bytes] : strategy_of(spec.plan.spec).payload_per_round(spec.plan)) {
+    for (const Hop hop : find_route(spec.topology, pair.first, pair.second)->hops) {
+      load[{hop.link, hop.forward}] += static_cast<double>(bytes);
+    }
+  }
+  double busiest = 0;
+  for (const auto& [hop, bytes] : load) {
+    busiest = std::max(busiest, bytes / spec.topology.links[static_cast<size_t>(hop.first)].line.bandwidth);
+  }
+  return busiest;
+}
+
+void set_deadlines(RunSpec& spec) {
+  constexpr double kSlack = 20, kLeastSeconds = 60, kMostSeconds = 1e8;
+  spec.round_timeout = from_seconds(std::clamp(kSlack * (compute_seconds(spec) + line_seconds(spec)), kLeastSeconds, kMostSeconds));
+  spec.start_timeout = seconds(60);
+}
+
+}  // namespace xdc

@@ -1,0 +1,269 @@
+#include "core/validate/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "core/config/device_table.hpp"
+#include "core/data/dataset.hpp"
+#include "core/data/schedule.hpp"
+#include "core/model/zoo.hpp"
+#include "core/strategies/registry.hpp"
+#include "core/validate/deadlines.hpp"
+
+namespace xdc {
+namespace {
+
+std::vector<std::string> datacenter_names(const Topology& topology) {
+  std::vector<std::string> names;
+  for (const auto& datacenter : topology.datacenters) {
+    names.push_back(datacenter.name);
+  }
+  return names;
+}
+
+// A figure for every datacenter, in the order of the topology.
+std::vector<int64_t> spread(const PerDatacenter& figure, const Topology& topology, Diagnostics& diagnostics) {
+  std::vector<int64_t> values(topology.datacenters.size(), figure.each.value_or(0));
+  const auto names = datacenter_names(topology);
+  for (const auto& [name, named] : figure.by_name) {
+    const int at = topology.datacenter_index(name);
+    if (at < 0) {
+      const auto near = nearest_name(name, names);
+      diagnostics.error(named.where, figure.path + "." + name,
+                        fmt::format("the topology {} has no datacenter of this name{}; it has {}", topology.path, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                                    fmt::join(names, ", ")));
+    } else {
+      values[static_cast<size_t>(at)] = named.value;
+    }
+  }
+  for (size_t d = 0; d < names.size() && !figure.each; ++d) {
+    if (figure.by_name.find(names[d]) == figure.by_name.end()) {
+      diagnostics.error(figure.where, figure.path, fmt::format("says nothing about datacenter {} of the topology {}", names[d], topology.path));
+    }
+  }
+  return values;
+}
+
+std::vector<DeviceSpec> look_up_devices(const Topology& topology, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const auto& device : builtin_devices()) {
+    names.push_back(device.name);
+  }
+  for (const auto& [name, device] : topology.devices) {
+    names.push_back(name);
+  }
+  std::vector<DeviceSpec> devices;
+  for (size_t d = 0; d < topology.datacenters.size(); ++d) {
+    const auto& datacenter = topology.datacenters[d];
+    const DeviceSpec* device = find_device(topology, datacenter.device);
+    if (device == nullptr) {
+      const auto near = nearest_name(datacenter.device, names);
+      diagnostics.error(datacenter.where, fmt::format("datacenter[{}].device", d),
+                        fmt::format("no device is called {}{}; there are {} (or describe it in [device.{}])", datacenter.device,
+                                    near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "), datacenter.device));
+    }
+    devices.push_back(device != nullptr ? *device : DeviceSpec{});
+  }
+  return devices;
+}
+
+// The samples of each datacenter; absent: all there are, in proportion to devices.
+std::vector<int64_t> samples_per_datacenter(const ScenarioData& data, const Topology& topology, int64_t there_are, Diagnostics& diagnostics) {
+  if (!data.samples) {
+    int64_t devices = 0;
+    for (const auto& datacenter : topology.datacenters) {
+      devices += datacenter.devices();
+    }
+    std::vector<int64_t> samples;
+    int64_t before = 0;
+    for (const auto& datacenter : topology.datacenters) {
+      samples.push_back(there_are * (before + datacenter.devices()) / devices - there_are * before / devices);
+      before += datacenter.devices();
+    }
+    return samples;
+  }
+  const auto samples = spread(*data.samples, topology, diagnostics);
+  int64_t total = 0;
+  for (const int64_t n : samples) {
+    total += n;
+  }
+  if (total > there_are) {
+    diagnostics.error(data.samples->where, data.samples->path,
+                      fmt::format("asks for {} training samples in all, but {} has {}", total, data.path.empty() ? "the generated data" : data.path, there_are));
+  }
+  return samples;
+}
+
+struct DataPlan {
+  DataSpec spec;
+  bool ok = false;
+};
+
+DataPlan plan_data(const Scenario& scenario, const Topology& topology, Diagnostics& diagnostics) {
+  const auto& data = scenario.data;
+  const size_t errors = diagnostics.errors().size();
+  DataPlan plan;
+  auto& spec = plan.spec;
+  spec.source = data.source == "generated" ? DataSource::generated : DataSource::idx;
+  spec.path = data.path;
+  spec.train_samples = data.train_samples;
+  spec.test_samples = data.test_samples;
+  spec.height = data.height;
+  spec.width = data.width;
+  spec.channels = data.channels;
+  spec.classes = data.classes;
+  spec.partition = data.partition == "dirichlet" ? PartitionKind::dirichlet : PartitionKind::uniform;
+  spec.alpha = data.alpha;
+  if (spec.source == DataSource::idx) {
+    const auto opened = open_dataset(spec, scenario.seed);
+    if (!opened.ok()) {
+      diagnostics.error(data.where, "data", opened.error().message + (data.source == "mnist" ? " (tools/get_data mnist fetches the files)" : ""));
+      return plan;
+    }
+    const auto& shape = opened.value()->shape();
+    spec.train_samples = opened.value()->size(Split::train);
+    spec.test_samples = opened.value()->size(Split::test);
+    spec.height = shape.height;
+    spec.width = shape.width;
+    spec.channels = shape.channels;
+    spec.classes = shape.classes;
+  }
+  spec.samples_per_datacenter = samples_per_datacenter(data, topology, spec.train_samples, diagnostics);
+  plan.ok = diagnostics.errors().size() == errors;
+  return plan;
+}
+
+void refuse_what_is_not_built(const Scenario& scenario, Diagnostics& diagnostics) {
+  for (const auto& fault : scenario.faults) {
+    diagnostics.error(fault.where, fault.path, "faults are understood, but cannot be run yet; remove the [[fault]] tables to run without");
+  }
+  for (const auto& variant : scenario.variants) {
+    if (variant.policy.kind != "stop") {
+      diagnostics.error(variant.policy.where, variant.path_of("policy"), fmt::format("policy \"{}\" cannot be run yet; the only one is \"stop\"", variant.policy.kind));
+    }
+  }
+}
+
+std::optional<NetworkSpec> plan_model(const ScenarioVariant& variant, const DataSpec& data, std::string& name, Diagnostics& diagnostics) {
+  const Value* value = variant.find("model");
+  TableReader table(*value, variant.path_of("model"), diagnostics);
+  name = table.required_one_of("kind", model_names());
+  table.finish();
+  if (name.empty()) {
+    return std::nullopt;
+  }
+  auto network = make_network(name, data.channels, data.height, data.width, data.classes);
+  if (!network.ok()) {
+    diagnostics.error(table.where("kind"), table.path_of("kind"), network.error().message);
+    return std::nullopt;
+  }
+  return std::move(network).value();
+}
+
+void plan_batches(const ScenarioVariant& variant, const Topology& topology, RunSpec& spec, Diagnostics& diagnostics) {
+  const auto& figure = variant.train.batch_per_rank;
+  const auto batches = spread(figure, topology, diagnostics);
+  for (size_t d = 0; d < batches.size(); ++d) {
+    const auto& datacenter = topology.datacenters[d];
+    const int64_t share = spec.data.samples_per_datacenter[d] / datacenter.devices();
+    if (batches[d] > share) {
+      const auto named = figure.by_name.find(datacenter.name);
+      diagnostics.error(named != figure.by_name.end() ? named->second.where : figure.where, figure.path,
+                        fmt::format("a batch of {} per rank, but a rank of {} has only {} samples ({} samples over {} devices)", batches[d], datacenter.name, share,
+                                    spec.data.samples_per_datacenter[d], datacenter.devices()));
+    }
+    spec.train.batch_per_datacenter.push_back(static_cast<int>(std::min<int64_t>(batches[d], share)));
+  }
+}
+
+void plan_training(const ScenarioVariant& variant, RunSpec& spec, Diagnostics& diagnostics) {
+  const auto& train = variant.train;
+  spec.train.stop = {train.stop.steps, train.stop.samples, train.stop.epochs, train.stop.time};
+  spec.train.eval_every = train.eval_every;
+  if (train.target) {
+    spec.train.target = TargetSpec{train.target->metric, train.target->value};
+  }
+  spec.train.bucket_bytes = train.bucket_bytes;
+  spec.expect = {variant.expect.accuracy_at_least, variant.expect.loss_at_most, variant.expect.updates_lost};
+  spec.commit_by_vote = variant.commit_by_vote;
+  if (!train.optimizer) {
+    return;
+  }
+  TableReader table(*train.optimizer, train.optimizer_path, diagnostics);
+  spec.train.optimizer = read_optimizer(table);
+  table.finish();
+  const auto kind = spec.train.optimizer.schedule.kind;
+  if (train.stop.time && (kind == ScheduleKind::linear || kind == ScheduleKind::cosine)) {
+    diagnostics.error(table.where("schedule"), table.path_of("schedule"),
+                      "a schedule that falls to the end of the run needs to know the number of steps, but train.stop is a time; use stop = { steps = ... } "
+                      "or a constant or step schedule");
+  }
+}
+
+void plan_strategy(const ScenarioVariant& variant, const Topology& topology, RunSpec& spec, Diagnostics& diagnostics) {
+  const Value* value = variant.find("strategy");
+  auto& plan = spec.plan;
+  const StrategyKind* kind = read_strategy(*value, variant.path_of("strategy"), topology, diagnostics, plan.spec);
+  if (const Value* codec = variant.find("codec"); codec != nullptr) {
+    TableReader table(*codec, variant.path_of("codec"), diagnostics);
+    plan.codecs = read_codecs(table);
+    table.finish();
+  }
+  if (kind == nullptr || spec.network.parameters == 0) {
+    return;
+  }
+  plan.cluster = make_cluster(topology);
+  kind->add_members(plan.spec, topology, plan.cluster);
+  plan.parameters = spec.network.parameters;
+  plan.buckets = plan_buckets(plan.parameters, spec.train.bucket_bytes.value_or(default_bucket_bytes(plan.parameters)));
+  const Status resolved = kind->resolve(plan, topology);
+  if (!resolved.ok()) {
+    diagnostics.error(value->where, variant.path_of("strategy"), resolved.error().message);
+  }
+}
+
+}  // namespace
+
+std::vector<RunSpec> validate(const Scenario& scenario, Diagnostics& diagnostics) {
+  refuse_what_is_not_built(scenario, diagnostics);
+  auto topology = read_topology(scenario.topology_path, diagnostics);
+  if (!topology.ok()) {
+    return {};
+  }
+  RunSpec common;
+  common.topology = std::move(topology).value();
+  common.scenario_path = scenario.path;
+  common.scenario_digest = scenario_digest(scenario, common.topology.canonical);
+  common.seed = scenario.seed;
+  common.payload = scenario.phantom ? PayloadKind::phantom : PayloadKind::real;
+  common.numerics = scenario.native_numerics ? Numerics::native : Numerics::portable;
+  common.devices = look_up_devices(common.topology, diagnostics);
+  const DataPlan data = plan_data(scenario, common.topology, diagnostics);
+  common.data = data.spec;
+
+  std::vector<RunSpec> specs;
+  for (const auto& variant : scenario.variants) {
+    RunSpec spec = common;
+    spec.variant = variant.name;
+    plan_training(variant, spec, diagnostics);
+    if (data.ok) {
+      plan_batches(variant, common.topology, spec, diagnostics);
+      if (variant.find("model") != nullptr) {
+        spec.network = plan_model(variant, spec.data, spec.model_name, diagnostics).value_or(NetworkSpec{});
+      }
+    }
+    if (variant.find("strategy") != nullptr) {
+      plan_strategy(variant, common.topology, spec, diagnostics);
+    }
+    if (diagnostics.ok()) {
+      set_deadlines(spec);
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+}  // namespace xdc
