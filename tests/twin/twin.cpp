@@ -1,0 +1,154 @@
+// Do both worlds end with the same bits?
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "xdc-twin-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return path_ / name;
+  }
+  fs::path file(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+json run(const Folder& folder, const std::string& program, const fs::path& scenario, const std::string& options) {
+  const auto out = folder.file("out.json"), log = folder.file("log");
+  const auto command = fmt::format("{} {} {} --json {} > {} 2>&1", program, scenario.string(), options, out.string(), log.string());
+  const int status = std::system(command.c_str());
+  INFO(command << "\n" << read(log));
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  return json::parse(read(out));
+}
+
+// One node a datacenter, with as many devices as the list says; every pair of datacenters has a line.
+std::string topology(const std::vector<int>& devices) {
+  std::string text;
+  for (size_t d = 0; d < devices.size(); ++d) {
+    text += fmt::format("[[datacenter]]\nname = \"dc{}\"\nnodes = 1\ndevices_per_node = {}\ndevice = \"cpu\"\nlan = {{ bandwidth = \"10 Gbps\", latency = \"50 us\" }}\n", d,
+                        devices[d]);
+    for (size_t other = 0; other < d; ++other) {
+      text += fmt::format("[[link]]\nbetween = [\"dc{}\", \"dc{}\"]\nbandwidth = \"1 Gbps\"\nlatency = \"5 ms\"\n", other, d);
+    }
+  }
+  return text;
+}
+
+const char* kHead = R"(
+topology = "topology.toml"
+seed = 5
+
+[model]
+kind = "mlp"
+
+[data]
+source = "generated"
+train_samples = 900
+test_samples = 200
+partition = { kind = "dirichlet", alpha = 0.5 }
+
+[train]
+batch_per_rank = 16
+optimizer = { kind = "adam", lr = 2e-3 }
+stop = { steps = 12 }
+eval_every = 5
+bucket = "100 KB"
+)";
+
+std::string variants(size_t datacenters) {
+  std::vector<std::string> strategies{
+      R"({ kind = "parameter_server", placement = "dc0" })",
+      R"({ kind = "ring_allreduce", order = "contiguous" })",
+      R"({ kind = "ring_allreduce", order = "interleaved" })",
+      R"({ kind = "hierarchical_allreduce" })",
+      R"({ kind = "hierarchical_allreduce", exchange = "mesh" })",
+      R"({ kind = "hierarchical_allreduce", exchange = "allgather", lanes = 1 })",
+      R"({ kind = "hierarchical_allreduce", exchange = "ring" })",
+  };
+  if (datacenters > 2) {
+    strategies.push_back(R"({ kind = "parameter_server", placement = "dc2", shards = 3 })");
+  }
+  std::string text;
+  int n = 0;
+  for (const auto& strategy : strategies) {
+    for (const std::string codec : {"none", "fp16"}) {
+      text += fmt::format("[[variant]]\nname = \"v{} {}\"\nstrategy = {}\ncodec = {{ wan = {{ kind = \"{}\" }} }}\n", n++, codec, strategy, codec);
+    }
+  }
+  text += fmt::format("[[variant]]\nname = \"v{} lan\"\nstrategy = {}\ncodec = {{ wan = {{ kind = \"fp16\" }}, lan = {{ kind = \"fp16\" }} }}\n", n++, strategies[3]);
+  text += fmt::format("[[variant]]\nname = \"v{} vote\"\nstrategy = {}\ncommit = \"vote\"\n", n++, strategies[3]);
+  text += fmt::format("[[variant]]\nname = \"v{} sgd\"\nstrategy = {}\ntrain = {{ optimizer = {{ kind = \"sgd\", lr = 0.05, momentum = 0.9 }} }}\n", n++, strategies[0]);
+  return text;
+}
+
+json payload(const json& variant) {
+  json bytes = json::array();
+  for (const auto& link : variant.at("links")) {
+    bytes.push_back({link.at("from"), link.at("to"), link.at("payload_bytes_per_step"), link.at("closed_form_bytes_per_step")});
+  }
+  return bytes;
+}
+
+void check_twins(const std::vector<int>& devices) {
+  const Folder folder;
+  folder.write("topology.toml", topology(devices));
+  const auto scenario = folder.write("scenario.toml", std::string(kHead) + variants(devices.size()));
+  const auto simulated = run(folder, XDC_SIM, scenario, "");
+  const auto real = run(folder, XDC_RUN, scenario, "--device cpu");
+  CHECK(simulated.at("scenario_digest") == real.at("scenario_digest"));
+  const auto& a = simulated.at("variants");
+  const auto& b = real.at("variants");
+  REQUIRE(a.size() == b.size());
+  for (size_t v = 0; v < a.size(); ++v) {
+    INFO(a[v].at("name") << " " << a[v].at("strategy").dump());
+    CHECK(a[v].at("name") == b[v].at("name"));
+    CHECK(a[v].at("steps") == 12);
+    CHECK(a[v].at("parameters_digest").get<std::string>().size() == 32);
+    CHECK(a[v].at("parameters_digest") == b[v].at("parameters_digest"));
+    CHECK(a[v].at("series").at("loss") == b[v].at("series").at("loss"));
+    CHECK(a[v].at("series").at("loss").size() == 12);
+    CHECK(a[v].at("accuracy") == b[v].at("accuracy"));
+    CHECK(payload(a[v]) == payload(b[v]));
+    for (const auto& link : payload(a[v])) {
+      CHECK(link[2] == link[3]);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("two equal datacenters end with the same bits in both worlds") { check_twins({2, 2}); }
+TEST_CASE("two unequal datacenters end with the same bits in both worlds") { check_twins({3, 1}); }
+TEST_CASE("three equal datacenters end with the same bits in both worlds") { check_twins({2, 2, 2}); }
+TEST_CASE("three unequal datacenters end with the same bits in both worlds") { check_twins({1, 3, 2}); }
+TEST_CASE("four equal datacenters end with the same bits in both worlds") { check_twins({1, 1, 1, 1}); }
+TEST_CASE("four unequal datacenters end with the same bits in both worlds") { check_twins({2, 1, 3, 1}); }
