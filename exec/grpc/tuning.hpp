@@ -1,0 +1,24 @@
+// Which settings make gRPC a bulk transport? Measured on loopback (tests/bench/fabric); the defaults are 20 times slower.
+#pragma once
+
+#include <cstddef>
+
+#include "exec/grpc/frame.hpp"
+
+namespace xdc {
+
+// A payload travels in messages of this size, so that a receiver copies the first while the second is on its way.
+inline constexpr size_t kChunkBytes = size_t{1} << 20;
+// Up to here a payload is copied behind its header: cheaper than borrowing, and the send is finished at once.
+inline constexpr size_t kCopiedBytes = 4096;
+// A receiver stops reading a stream that has this many bytes no irecv has claimed; HTTP/2 flow control then stops the sender.
+inline constexpr size_t kUnclaimedBytes = size_t{4} << 20;
+// What HTTP/2 lets a sender have under way beyond what is read: one second at 60 Mbps, 60 ms at 1 Gbps.
+inline constexpr int kLookaheadBytes = 8 << 20;
+inline constexpr int kMaxFrameBytes = 1 << 20;
+inline constexpr int kWriteBufferBytes = 2 << 20;
+inline constexpr int kTcpReadBytes = 1 << 20;
+// No message of this protocol is longer; a longer one is refused before memory is taken for it.
+inline constexpr int kMaxMessageBytes = static_cast<int>(kChunkBytes + kHeaderBytes);
+
+}  // namespace xdc

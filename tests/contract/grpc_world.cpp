@@ -1,0 +1,83 @@
+// The world of real machines, in one process: a member is a thread with a fabric of its own on the loopback.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "core/math/cpu_kernels.hpp"
+#include "exec/grpc/grpc_fabric.hpp"
+#include "exec/host/cpu_device.hpp"
+#include "exec/host/file_storage.hpp"
+#include "exec/host/json_trace.hpp"
+#include "exec/host/memory_store.hpp"
+#include "exec/host/thread_lanes.hpp"
+#include "tests/contract/world.hpp"
+
+namespace xdc::contract {
+
+namespace {
+
+class Directory {
+ public:
+  Directory() : path_(std::filesystem::temp_directory_path() / fmt::format("xdc-contract-{}", ::getpid())) {}
+  ~Directory() { std::filesystem::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  std::string of(MemberId member) const { return (path_ / std::to_string(member)).native(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class GrpcWorld final : public World {
+ public:
+  std::string name() const override { return "grpc"; }
+  bool is_virtual_time() const override { return false; }
+  bool has_native_collectives() const override { return false; }
+
+  std::vector<std::string> run(const Setting& setting, const Body& body) override {
+    const SteadyClock clock;
+    MemoryStore store(clock);
+    const Directory directory;
+    const std::string run = fmt::format("contract {}", ++runs_);
+    std::vector<std::thread> members;
+    for (const Member& member : setting.cluster.members) {
+      members.emplace_back([&, member] { run_member(setting, member, run, clock, store, directory, body); });
+    }
+    for (std::thread& member : members) {
+      member.join();
+    }
+    return take_notes();
+  }
+
+ private:
+  static void run_member(const Setting& setting, const Member& member, const std::string& run, const SteadyClock& shared_clock,
+                         MemoryStore& store, const Directory& directory, const Body& body) {
+    SteadyClock clock(shared_clock.origin_ns());
+    ThreadLanes lanes(clock);
+    CpuKernels kernels;
+    CpuDevice device("cpu", kernels);
+    FileStorage storage(directory.of(member.id));
+    JsonTrace trace(-1, setting.cluster.datacenters[static_cast<size_t>(member.datacenter)], member.id);
+    const auto describe = [&setting](MemberId id) { return setting.cluster.describe(id); };
+    auto fabric = GrpcFabric::start({member.id, run, describe}, clock, store, clock.now() + seconds(60));
+    if (!fabric.ok()) {
+      note(fabric.error().message);
+      return;
+    }
+    Env env{clock, lanes, *fabric.value(), device, store, storage, trace};
+    body(env, member.id);
+  }
+
+  int runs_ = 0;
+};
+
+}  // namespace
+
+World& world() {
+  static GrpcWorld the_world;
+  return the_world;
+}
+
+}  // namespace xdc::contract
