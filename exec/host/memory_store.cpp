@@ -45,24 +45,13 @@ Result<uint64_t> MemoryStore::put_under(std::string_view key, std::string_view v
 }
 
 Result<StoreEntry> MemoryStore::watch(std::string_view key, uint64_t after, Deadline deadline) {
-  return watch_unless(key, after, deadline, [] { return false; });
-}
-
-Result<StoreEntry> MemoryStore::watch_unless(std::string_view key, uint64_t after, Deadline deadline,
-                                             const std::function<bool()>& cancelled) {
   std::unique_lock lock(mutex_);
   std::optional<StoreEntry> entry;
-  // A key that has expired is dropped by the next call of anyone; a watcher waits for keys to come, so it need not wake for that.
-  const auto ready = [&] { return (entry = find_after(key, after)).has_value() || cancelled(); };
-  if (!wait_until(clock_, changed_, lock, deadline, ready) || !entry) {
+  // Nobody need wake for a key that expires: a watcher waits for keys to come.
+  if (!wait_until(clock_, changed_, lock, deadline, [&] { return (entry = find_after(key, after)).has_value(); })) {
     return Error{ErrorCode::timeout, fmt::format("store: {} was not written in time", key)};
   }
   return *entry;
-}
-
-void MemoryStore::wake_watchers() {
-  const std::lock_guard lock(mutex_);
-  changed_.notify_all();
 }
 
 Result<std::unique_ptr<Lease>> MemoryStore::lease(Duration, Deadline) {

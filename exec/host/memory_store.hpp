@@ -2,7 +2,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,9 +27,6 @@ class MemoryStore final : public Store {
   uint64_t grant(Duration time_to_live);  // ends unless kept alive
   bool keep_alive(uint64_t lease);        // false: it has ended
   void revoke(uint64_t lease);
-  // As watch; also returns (timeout) soon after `wake_watchers` once `cancelled` answers true.
-  Result<StoreEntry> watch_unless(std::string_view key, uint64_t after, Deadline deadline, const std::function<bool()>& cancelled);
-  void wake_watchers();
 
  private:
   struct Held {
