@@ -21,16 +21,20 @@ CodecSpec read_codec(TableReader& tiers, const char* tier) {
 int64_t encoded_bytes(const CodecSpec& codec, int64_t n) {
   XDC_CHECK(n >= 0);
   switch (codec.kind) {
-    case CodecKind::none: return 4 * n;
-    case CodecKind::fp16: return 2 * n;
+    case CodecKind::none:
+      return 4 * n;
+    case CodecKind::fp16:
+      return 2 * n;
   }
   XDC_CHECK_MSG(false, "unknown codec");
 }
 
 const char* codec_name(CodecKind kind) {
   switch (kind) {
-    case CodecKind::none: return "none";
-    case CodecKind::fp16: return "fp16";
+    case CodecKind::none:
+      return "none";
+    case CodecKind::fp16:
+      return "fp16";
   }
   return "unknown";
 }
@@ -42,8 +46,6 @@ TierCodecs read_codecs(TableReader& table) {
   return codecs;
 }
 
-Cost codec_cost(const CodecSpec& codec, int64_t n) {
-  return {0, static_cast<double>(4 * n + encoded_bytes(codec, n))};
-}
+Cost codec_cost(const CodecSpec& codec, int64_t n) { return {0, static_cast<double>(4 * n + encoded_bytes(codec, n))}; }
 
 }  // namespace xdc

@@ -11,7 +11,8 @@ struct Outgoing {
 };
 
 // What has been encoded may travel once the stream has come to it: one wait for all of it.
-Status start_sends(ExchangeSite& site, const ExchangeCall& call, Phase phase, const std::vector<Outgoing>& outgoing, std::vector<Transfer>& sends) {
+Status start_sends(ExchangeSite& site, const ExchangeCall& call, Phase phase, const std::vector<Outgoing>& outgoing,
+                   std::vector<Transfer>& sends) {
   if (outgoing.empty()) {
     return ok_status();
   }
@@ -28,8 +29,8 @@ Result<Transfer> expect(ExchangeSite& site, const ExchangeCall& call, Phase phas
 }
 
 // acc = contributions in group order; `received` holds the others', in group order. `own` is this rank's value and the result's place.
-Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, const Reduction& reduction, std::span<Transfer> received, Tensor own,
-                                ControlSum own_sum) {
+Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, const Reduction& reduction, std::span<Transfer> received,
+                                Tensor own, ControlSum own_sum) {
   ControlSum total;
   Tensor acc;
   size_t next = 0;
@@ -70,8 +71,8 @@ Status direct_reduce_scatter(ExchangeSite& site, const ExchangeCall& call, Tenso
       if (reduction.owner[p] == reduction.group.me) {
         for (int i = 0; i < reduction.group.size(); ++i) {
           if (i != reduction.group.me) {
-            XDC_TRY_ASSIGN(auto transfer, expect(site, call, Phase::reduce_scatter, reduction.group.ranks[static_cast<size_t>(i)], static_cast<int>(p),
-                                                 reduction.codec, part.count));
+            XDC_TRY_ASSIGN(auto transfer, expect(site, call, Phase::reduce_scatter, reduction.group.ranks[static_cast<size_t>(i)],
+                                                 static_cast<int>(p), reduction.codec, part.count));
             received.push_back(std::move(transfer));
           }
         }

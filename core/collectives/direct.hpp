@@ -17,9 +17,9 @@ namespace xdc {
 struct Reduction {
   Group group;
   CodecSpec codec;
-  std::vector<Range> parts;                       // of the flat tensor; empty ones take no message
-  std::vector<int> owner;                         // per part, index into group.ranks
-  std::vector<std::optional<ControlSum>> sums;    // per part. Before: this rank's own. After: the group's, where known
+  std::vector<Range> parts;                     // of the flat tensor; empty ones take no message
+  std::vector<int> owner;                       // per part, index into group.ranks
+  std::vector<std::optional<ControlSum>> sums;  // per part. Before: this rank's own. After: the group's, where known
 };
 
 // flat f32 [parameters], in place. Afterwards, on its owner, each part holds the sum of the group's values in group order

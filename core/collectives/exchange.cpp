@@ -13,13 +13,20 @@ constexpr int64_t kAlignment = 64;
 
 const char* phase_name(Phase phase) {
   switch (phase) {
-    case Phase::reduce_scatter: return "reduce-scatter";
-    case Phase::all_gather: return "all-gather";
-    case Phase::contribution: return "contribution";
-    case Phase::push: return "push";
-    case Phase::pull: return "pull";
-    case Phase::vote: return "vote";
-    case Phase::verdict: return "verdict";
+    case Phase::reduce_scatter:
+      return "reduce-scatter";
+    case Phase::all_gather:
+      return "all-gather";
+    case Phase::contribution:
+      return "contribution";
+    case Phase::push:
+      return "push";
+    case Phase::pull:
+      return "pull";
+    case Phase::vote:
+      return "vote";
+    case Phase::verdict:
+      return "verdict";
   }
   return "unknown";
 }
@@ -41,8 +48,9 @@ ControlWords to_control(const MessageTag& tag, ControlSum sum) {
 
 Result<ControlSum> from_control(const ControlWords& words, const MessageTag& due) {
   if (words.word[0] != static_cast<uint64_t>(due.round) || words.word[1] != pack(due)) {
-    return Error{ErrorCode::failed, fmt::format("the {} came where the {} was due: the two sides do not take the same steps in the same order",
-                                                describe_tag(words.word[0], words.word[1]), describe_tag(static_cast<uint64_t>(due.round), pack(due)))};
+    return Error{ErrorCode::failed,
+                 fmt::format("the {} came where the {} was due: the two sides do not take the same steps in the same order",
+                             describe_tag(words.word[0], words.word[1]), describe_tag(static_cast<uint64_t>(due.round), pack(due)))};
   }
   return ControlSum{static_cast<int64_t>(words.word[2]), static_cast<int64_t>(words.word[3])};
 }
@@ -124,7 +132,7 @@ Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum
   transfer.tag = tag;
   transfer.bytes = payload;
   transfer.work = site.communicator.isend(to, to_control(tag, sum), payload,
-                                         {static_cast<int64_t>(payload.size), payload.size > 0 ? Traffic::payload : Traffic::control});
+                                          {static_cast<int64_t>(payload.size), payload.size > 0 ? Traffic::payload : Traffic::control});
   return transfer;
 }
 

@@ -24,7 +24,8 @@ Status wait_for_send(ExchangeSite& site, const ExchangeCall& call, RingState& st
   return ok_status();
 }
 
-Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<RingReduction> rings, std::vector<RingState>& states, int step) {
+Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<RingReduction> rings,
+                   std::vector<RingState>& states, int step) {
   for (size_t r = 0; r < rings.size(); ++r) {
     auto& ring = rings[r];
     const int n = ring.group.size();
@@ -38,15 +39,17 @@ Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     const Range out_range = ring.chunks[static_cast<size_t>(out)];
     if (in_range.count > 0) {
       XDC_TRY_ASSIGN(const Bytes room, inbox(site, ring.hop[static_cast<size_t>(previous)], in_range.count));
-      states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::reduce_scatter, call.bucket, in}, room, in_range.count);
+      states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)],
+                                    {call.round, Phase::reduce_scatter, call.bucket, in}, room, in_range.count);
       states[r].has_receiving = true;
     }
     if (out_range.count > 0) {
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, ring.hop[static_cast<size_t>(ring.group.me)], flat.range(out_range.begin, out_range.count)));
+      XDC_TRY_ASSIGN(const Bytes wire,
+                     encode(site, ring.hop[static_cast<size_t>(ring.group.me)], flat.range(out_range.begin, out_range.count)));
       XDC_TRY(finish(site, call.deadline));
       XDC_TRY(wait_for_send(site, call, states[r]));
-      states[r].sending = send(site, ring.group.ranks[static_cast<size_t>(wrapped(ring.group.me + 1, n))], {call.round, Phase::reduce_scatter, call.bucket, out},
-                               states[r].sums[static_cast<size_t>(out)], wire);
+      states[r].sending = send(site, ring.group.ranks[static_cast<size_t>(wrapped(ring.group.me + 1, n))],
+                               {call.round, Phase::reduce_scatter, call.bucket, out}, states[r].sums[static_cast<size_t>(out)], wire);
       states[r].has_sending = true;
     }
   }
@@ -85,12 +88,14 @@ Status gather_step(ExchangeSite& site, const ExchangeCall& call, const TierCodec
       const CodecSpec codec = finished_codec(ring, codecs);
       const Tensor values = flat.range(in_range.begin, in_range.count);
       XDC_TRY_ASSIGN(const Bytes room, codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, codec, in_range.count));
-      states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::all_gather, call.bucket, in}, room, in_range.count);
+      states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::all_gather, call.bucket, in},
+                                    room, in_range.count);
       states[r].has_receiving = true;
     }
     if (ring.chunks[static_cast<size_t>(out)].count > 0) {
-      states[r].sending = send(site, ring.group.ranks[static_cast<size_t>(wrapped(ring.group.me + 1, n))], {call.round, Phase::all_gather, call.bucket, out},
-                               states[r].sums[static_cast<size_t>(out)], states[r].finished[static_cast<size_t>(out)]);
+      states[r].sending = send(site, ring.group.ranks[static_cast<size_t>(wrapped(ring.group.me + 1, n))],
+                               {call.round, Phase::all_gather, call.bucket, out}, states[r].sums[static_cast<size_t>(out)],
+                               states[r].finished[static_cast<size_t>(out)]);
       states[r].has_sending = true;
     }
   }
@@ -151,7 +156,8 @@ CodecSpec finished_codec(const RingReduction& ring, const TierCodecs& codecs) {
   return used(codecs.wan) ? codecs.wan : used(codecs.lan) ? codecs.lan : CodecSpec{};
 }
 
-Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, const TierCodecs& codecs, Tensor flat, std::span<RingReduction> rings) {
+Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, const TierCodecs& codecs, Tensor flat,
+                       std::span<RingReduction> rings) {
   std::vector<RingState> states(rings.size());
   int steps = 0;
   for (size_t r = 0; r < rings.size(); ++r) {

@@ -13,10 +13,10 @@
 namespace xdc {
 
 struct RingReduction {
-  Group group;                      // in ring order
-  std::vector<CodecSpec> hop;       // of the hop from group.ranks[i] to the next one
-  std::vector<Range> chunks;        // one per rank; chunk c starts at rank c and is finished at rank c - 1
-  std::optional<ControlSum> sum;    // before: this rank's own; after: the group's
+  Group group;                    // in ring order
+  std::vector<CodecSpec> hop;     // of the hop from group.ranks[i] to the next one
+  std::vector<Range> chunks;      // one per rank; chunk c starts at rank c and is finished at rank c - 1
+  std::optional<ControlSum> sum;  // before: this rank's own; after: the group's
 };
 
 // The codec of finished sums: of all-gather, every hop alike. `wan` if some hop between datacenters is encoded, else `lan`

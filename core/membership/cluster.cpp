@@ -65,8 +65,8 @@ Cluster make_cluster(const Topology& topology) {
     const auto& datacenter = topology.datacenters[d];
     cluster.datacenters.push_back(datacenter.name);
     for (int i = 0; i < datacenter.devices(); ++i) {
-      cluster.members.push_back({static_cast<MemberId>(cluster.members.size()), Role::worker, static_cast<int>(d), i / datacenter.devices_per_node,
-                                 i % datacenter.devices_per_node, i});
+      cluster.members.push_back({static_cast<MemberId>(cluster.members.size()), Role::worker, static_cast<int>(d),
+                                 i / datacenter.devices_per_node, i % datacenter.devices_per_node, i});
     }
   }
   return cluster;

@@ -5,7 +5,12 @@
 namespace xdc {
 
 ExchangeLane::ExchangeLane(Env& env, WorkerStrategy& strategy, size_t buckets)
-    : env_(env), strategy_(strategy), begin_(env.lanes.make_signal()), ready_(env.lanes.make_signal()), done_(env.lanes.make_signal()), events_(buckets) {
+    : env_(env),
+      strategy_(strategy),
+      begin_(env.lanes.make_signal()),
+      ready_(env.lanes.make_signal()),
+      done_(env.lanes.make_signal()),
+      events_(buckets) {
   lane_ = env.lanes.spawn("exchange", [this] { run(); });
 }
 

@@ -10,9 +10,7 @@ namespace {
 // Images of the held-out set at a time; only memory depends on it.
 constexpr int kEvaluationBatch = 500;
 
-Tensor images_tensor(const NetworkSpec& network, Bytes bytes, int batch) {
-  return {bytes, DType::f32, {batch, network.inputs(), 1, 1}};
-}
+Tensor images_tensor(const NetworkSpec& network, Bytes bytes, int batch) { return {bytes, DType::f32, {batch, network.inputs(), 1, 1}}; }
 
 std::span<float> floats(Buffer& buffer) {
   const auto bytes = buffer.bytes().host();
@@ -26,8 +24,7 @@ std::span<int32_t> labels_of(Buffer& buffer) {
 
 }  // namespace
 
-GradientSource::GradientSource(Env& env, const RunSpec& spec, std::shared_ptr<const Dataset> data)
-    : env_(env), spec_(spec), data_(std::move(data)), stream_(env.device.make_stream("compute")) {
+GradientSource::GradientSource(Env& env, const RunSpec& spec) : env_(env), spec_(spec), stream_(env.device.make_stream("compute")) {
   const auto& layers = spec.network.layers;
   for (const Range bucket : spec.plan.buckets) {
     int first = static_cast<int>(layers.size()) - 1;
@@ -41,8 +38,8 @@ GradientSource::GradientSource(Env& env, const RunSpec& spec, std::shared_ptr<co
   }
 }
 
-Result<std::unique_ptr<GradientSource>> GradientSource::make(Env& env, const RunSpec& spec, int batch, std::shared_ptr<const Dataset> data) {
-  std::unique_ptr<GradientSource> source(new GradientSource(env, spec, std::move(data)));
+Result<std::unique_ptr<GradientSource>> GradientSource::make(Env& env, const RunSpec& spec, int batch) {
+  std::unique_ptr<GradientSource> source(new GradientSource(env, spec));
   auto& s = *source;
   s.batch_ = batch;
   XDC_TRY_ASSIGN(s.network_, env.device.kernels().compile(spec.network, batch));
@@ -59,9 +56,9 @@ Result<std::unique_ptr<GradientSource>> GradientSource::make(Env& env, const Run
   return source;
 }
 
-void GradientSource::load(std::span<const int64_t> samples, int count) {
-  if (data_ != nullptr) {
-    data_->gather(Split::train, samples, floats(*host_images_), labels_of(*host_labels_));
+void GradientSource::load(std::span<const int32_t> samples, int count) {
+  if (spec_.dataset != nullptr) {
+    spec_.dataset->gather(spec_.dataset->train(), samples, floats(*host_images_), labels_of(*host_labels_));
   }
   const auto rows = static_cast<size_t>(count);
   const size_t image_bytes = rows * static_cast<size_t>(spec_.network.inputs()) * sizeof(float);
@@ -70,9 +67,9 @@ void GradientSource::load(std::span<const int64_t> samples, int count) {
   env_.device.copy(stream_, labels_->bytes().slice(0, label_bytes), host_labels_->bytes().slice(0, label_bytes));
 }
 
-Event GradientSource::compute(Tensor parameters, std::span<const int64_t> samples, int count, float scale, const std::function<void(Event)>& on_bucket) {
+Event GradientSource::compute(Tensor parameters, std::span<const int32_t> samples, int count, float scale,
+                              const std::function<void(Event)>& on_bucket) {
   last_count_ = count;
-  auto& kernels_network = *network_;
   if (count == 0) {
     env_.device.clear(stream_, gradient_.bytes);
     const Event done = env_.device.record(stream_);
@@ -88,12 +85,12 @@ Event GradientSource::compute(Tensor parameters, std::span<const int64_t> sample
     forward = forward + forward_cost(layer, count);
   }
   env_.device.charge(stream_, forward);
-  kernels_network.forward(stream_, parameters, images_tensor(spec_.network, images_->bytes(), batch_), Tensor::flat(labels_->bytes(), DType::i32, batch_), count,
-                          scale, Tensor::flat(loss_->bytes(), DType::f32, 1));
+  network_->forward(stream_, parameters, images_tensor(spec_.network, images_->bytes(), batch_),
+                    Tensor::flat(labels_->bytes(), DType::i32, batch_), count, scale, Tensor::flat(loss_->bytes(), DType::f32, 1));
   size_t bucket = 0;
   for (int l = static_cast<int>(layers.size()) - 1; l >= 0; --l) {
     env_.device.charge(stream_, backward_cost(layers[static_cast<size_t>(l)], count));
-    kernels_network.backward_layer(stream_, l, parameters, gradient_, false);
+    network_->backward_layer(stream_, l, parameters, gradient_, false);
     for (; bucket < first_layer_.size() && first_layer_[bucket] >= l; ++bucket) {
       on_bucket(env_.device.record(stream_));
     }
@@ -109,8 +106,8 @@ std::optional<float> GradientSource::loss() {
   return env_.device.read_scalar(stream_, Tensor::flat(loss_->bytes(), DType::f32, 1));
 }
 
-Result<std::unique_ptr<Evaluator>> Evaluator::make(Env& env, const RunSpec& spec, std::shared_ptr<const Dataset> data) {
-  std::unique_ptr<Evaluator> evaluator(new Evaluator(env, std::move(data)));
+Result<std::unique_ptr<Evaluator>> Evaluator::make(Env& env, const RunSpec& spec) {
+  std::unique_ptr<Evaluator> evaluator(new Evaluator(env, spec));
   auto& e = *evaluator;
   e.inputs_ = spec.network.inputs();
   XDC_TRY_ASSIGN(e.network_, env.device.kernels().compile(spec.network, kEvaluationBatch));
@@ -121,15 +118,15 @@ Result<std::unique_ptr<Evaluator>> Evaluator::make(Env& env, const RunSpec& spec
 
 Evaluator::Score Evaluator::evaluate(Tensor parameters) {
   EvaluationSums sums;
-  const int64_t total = data_->size(Split::test);
-  std::vector<int64_t> samples;
+  const int64_t total = data_.test().size();
+  std::vector<int32_t> samples;
   for (int64_t at = 0; at < total; at += kEvaluationBatch) {
     const int count = static_cast<int>(std::min<int64_t>(kEvaluationBatch, total - at));
     samples.clear();
     for (int i = 0; i < count; ++i) {
-      samples.push_back(at + i);
+      samples.push_back(static_cast<int32_t>(at + i));
     }
-    data_->gather(Split::test, samples, floats(*images_), labels_of(*labels_));
+    data_.gather(data_.test(), samples, floats(*images_), labels_of(*labels_));
     const Tensor images{images_->bytes(), DType::f32, {kEvaluationBatch, inputs_, 1, 1}};
     const auto part = network_->evaluate(stream_, parameters, images, Tensor::flat(labels_->bytes(), DType::i32, kEvaluationBatch), count);
     sums.loss += part.loss;

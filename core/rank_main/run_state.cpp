@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/base/digest.hpp"
 #include "core/model/initialise.hpp"
 
 namespace xdc {
-
-SampleSchedule make_schedule(const RunSpec& spec) {
-  std::vector<int> ranks;
-  for (size_t d = 0; d < spec.cluster().datacenters.size(); ++d) {
-    ranks.push_back(static_cast<int>(spec.cluster().workers_of(static_cast<int>(d)).size()));
-  }
-  return SampleSchedule(spec.data.samples_per_datacenter, ranks, spec.train.batch_per_datacenter);
-}
 
 Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule) {
   return Optimizer(spec.train.optimizer, planned_steps(spec.train.stop, schedule));
@@ -24,7 +18,7 @@ Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule) {
 int state_sets(const RunSpec& spec) { return spec.commit_by_vote ? 2 : 3; }
 
 bool stops_after(const StopSpec& stop, const SampleSchedule& schedule, int64_t step) {
-  return (stop.steps && step >= *stop.steps) || (stop.samples && schedule.cumulative(step) >= *stop.samples) ||
+  return (stop.steps && step >= *stop.steps) || (stop.samples && schedule.total_until(step) >= *stop.samples) ||
          (stop.epochs && step >= schedule.steps_per_epoch() * *stop.epochs);
 }
 
@@ -42,9 +36,10 @@ int64_t votes_to_stop(const RunSpec& spec, Duration elapsed) { return spec.train
 
 Status check_weights(ControlSum total, int64_t weight, int64_t step) {
   if (total.samples != weight) {
-    return Error{ErrorCode::failed, fmt::format("round {}: the contributions that arrived stand for {} samples, but this round has {}: one is missing or "
-                                                "counted twice, and the round is not applied",
-                                                step, total.samples, weight)};
+    return Error{ErrorCode::failed,
+                 fmt::format("round {}: the contributions that arrived stand for {} samples, but this round has {}: one is missing or "
+                             "counted twice, and the round is not applied",
+                             step, total.samples, weight)};
   }
   return ok_status();
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/collectives/exchange.hpp"
-#include "core/data/schedule.hpp"
+#include "core/data/sample_schedule.hpp"
 #include "core/optim/optimizer.hpp"
 #include "core/report/report.hpp"
 #include "core/seam/env.hpp"
@@ -14,7 +14,6 @@
 
 namespace xdc {
 
-SampleSchedule make_schedule(const RunSpec& spec);
 Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule);
 // Sets of state that ModelState takes turns with.
 int state_sets(const RunSpec& spec);

@@ -9,13 +9,15 @@
 namespace xdc {
 namespace {
 
-Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote& vote, ModelState& state, const SampleSchedule& schedule, MemberReport& report) {
+Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote& vote, ModelState& state, const SampleSchedule& schedule,
+             MemberReport& report) {
   for (int64_t step = 1;; ++step) {
     const auto& before = state.applied();
     const auto& after = state.next();
     // A server waits for workers that compute: it has no time of its own, and the workers' round deadline covers it twice.
     const Deadline deadline = env.clock.now() + spec.round_timeout * 2;
-    XDC_TRY_ASSIGN(const ControlSum total, strategy.serve({step, deadline, before.parameters, after.parameters, before.optimizer, after.optimizer}));
+    XDC_TRY_ASSIGN(const ControlSum total,
+                   strategy.serve({step, deadline, before.parameters, after.parameters, before.optimizer, after.optimizer}));
     ++report.rounds_exchanged;
     state.confirm();
     report.rounds_committed = state.round();
@@ -38,7 +40,7 @@ Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote
 }  // namespace
 
 Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& report) {
-  const SampleSchedule schedule = make_schedule(spec);
+  const SampleSchedule schedule = spec.schedule();
   const Optimizer optimizer = make_optimizer(spec, schedule);
   const auto strategy = strategy_of(spec.plan.spec).make_server(spec.plan, optimizer, env, self);
   const Range owned = strategy->owned();

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "core/base/digest.hpp"
-#include "core/model/initialise.hpp"
+#include "core/data/sampler.hpp"
 #include "core/rank_main/exchange_lane.hpp"
 #include "core/rank_main/gradient.hpp"
 #include "core/rank_main/run_state.hpp"
@@ -18,8 +17,14 @@ namespace {
 class Worker {
  public:
   Worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report)
-      : env_(env), spec_(spec), self_(self), report_(report), schedule_(make_schedule(spec)), optimizer_(make_optimizer(spec, schedule_)),
-        vote_(spec.cluster(), env), first_(self == 0) {}
+      : env_(env),
+        spec_(spec),
+        self_(self),
+        report_(report),
+        schedule_(spec.schedule()),
+        optimizer_(make_optimizer(spec, schedule_)),
+        vote_(spec.cluster(), env),
+        first_(self == 0) {}
 
   Status run() {
     XDC_TRY(prepare());
@@ -37,18 +42,19 @@ class Worker {
 
  private:
   Status prepare() {
-    if (spec_.payload == PayloadKind::real) {
-      XDC_TRY_ASSIGN(data_, open_dataset(spec_.data, spec_.seed));
-      sampler_.emplace(*data_, spec_.data, schedule_, spec_.seed, member().datacenter, member().local_rank);
+    if (spec_.dataset != nullptr) {
+      sampler_.emplace(schedule_, self_, (*spec_.partition)[static_cast<size_t>(member().datacenter)], spec_.seed);
     }
     stream_ = env_.device.make_stream("update");
-    XDC_TRY_ASSIGN(gradient_, GradientSource::make(env_, spec_, spec_.train.batch_per_datacenter[static_cast<size_t>(member().datacenter)], data_));
-    if (first_ && data_ != nullptr) {
-      XDC_TRY_ASSIGN(evaluator_, Evaluator::make(env_, spec_, data_));
+    XDC_TRY_ASSIGN(gradient_,
+                   GradientSource::make(env_, spec_, spec_.train.batch_per_datacenter[static_cast<size_t>(member().datacenter)]));
+    if (first_ && spec_.dataset != nullptr) {
+      XDC_TRY_ASSIGN(evaluator_, Evaluator::make(env_, spec_));
     }
     strategy_ = strategy_of(spec_.plan.spec).make_worker(spec_.plan, env_, self_);
     const bool updates_here = strategy_->yields() == Yields::mean_gradient;
-    XDC_TRY_ASSIGN(auto state, ModelState::make(env_.device, spec_.network.parameters, updates_here ? optimizer_.state_tensors() : 0, state_sets(spec_)));
+    XDC_TRY_ASSIGN(auto state, ModelState::make(env_.device, spec_.network.parameters, updates_here ? optimizer_.state_tensors() : 0,
+                                                state_sets(spec_)));
     state_.emplace(std::move(state));
     XDC_TRY(initialise(env_, spec_, stream_, {0, spec_.network.parameters}, state_->applied().parameters));
     const Deadline deadline = env_.clock.now() + spec_.start_timeout;
@@ -84,12 +90,18 @@ class Worker {
   Result<bool> round(ExchangeLane& lane, int64_t step) {
     const TimePoint start = env_.clock.now();
     const int64_t weight = schedule_.total(step);
-    const int count = static_cast<int>(schedule_.samples(member().datacenter, member().local_rank, step));
+    const int count = schedule_.samples(self_, step);
     const auto& before = state_->applied();
     const auto& after = state_->next();
-    lane.begin({step, start + spec_.round_timeout, {count, votes_to_stop(spec_, start - begun_ - evaluation_time_)}, gradient_->gradient(), after.parameters, {}});
-    const auto samples = sampler_ ? sampler_->samples(step) : std::vector<int64_t>{};
-    const Event computed = gradient_->compute(before.parameters, samples, count, 1.0F / static_cast<float>(weight), [&](Event event) { lane.bucket_ready(event); });
+    lane.begin({step,
+                start + spec_.round_timeout,
+                {count, votes_to_stop(spec_, start - begun_ - evaluation_time_)},
+                gradient_->gradient(),
+                after.parameters,
+                {}});
+    const auto samples = sampler_ ? sampler_->indices(step) : std::span<const int32_t>{};
+    const Event computed = gradient_->compute(before.parameters, samples, count, 1.0F / static_cast<float>(weight),
+                                              [&](Event event) { lane.bucket_ready(event); });
     const Status finished = env_.device.wait(computed, kNoDeadline);
     if (!finished.ok()) {
       lane.give_up(finished.error());
@@ -121,7 +133,8 @@ class Worker {
     const auto& before = state_->applied();
     const auto& after = state_->next();
     env_.device.charge(stream_, optimizer_.cost(spec_.network.parameters));
-    optimizer_.apply(env_.device.kernels(), stream_, step, before.parameters, before.optimizer, gradient_->gradient(), after.parameters, after.optimizer);
+    optimizer_.apply(env_.device.kernels(), stream_, step, before.parameters, before.optimizer, gradient_->gradient(), after.parameters,
+                     after.optimizer);
     return env_.device.wait(env_.device.record(stream_), kNoDeadline);
   }
 
@@ -134,7 +147,8 @@ class Worker {
   void record(int64_t step, TimePoint start, Duration compute, int64_t count) {
     const TimePoint now = env_.clock.now();
     const auto loss = gradient_->loss();
-    report_.steps.push_back({step, (now - begun_ - evaluation_time_).ns, (now - start).ns, compute.ns, count, static_cast<double>(loss.value_or(0.0F))});
+    report_.steps.push_back(
+        {step, (now - begun_ - evaluation_time_).ns, (now - start).ns, compute.ns, count, static_cast<double>(loss.value_or(0.0F))});
     if (first_) {
       env_.trace.record(now, step, "step", {{"duration_s", to_seconds(now - start)}, {"samples", schedule_.total(step)}});
     }
@@ -161,7 +175,6 @@ class Worker {
   Optimizer optimizer_;
   CommitVote vote_;
   bool first_;
-  std::shared_ptr<const Dataset> data_;
   std::optional<Sampler> sampler_;
   std::unique_ptr<GradientSource> gradient_;
   std::unique_ptr<Evaluator> evaluator_;

@@ -30,7 +30,11 @@ const HierarchicalAllReduceSpec& spec_of(const StrategyPlan& plan) { return std:
 class HierarchicalAllReduce : public WorkerStrategy {
  public:
   HierarchicalAllReduce(const StrategyPlan& plan, Env& env, MemberId self)
-      : plan_(plan), env_(env), hierarchy_(plan.cluster, spec_of(plan).lanes, self), scratch_(env.device), stream_(env.device.make_stream("hierarchical")) {}
+      : plan_(plan),
+        env_(env),
+        hierarchy_(plan.cluster, spec_of(plan).lanes, self),
+        scratch_(env.device),
+        stream_(env.device.make_stream("hierarchical")) {}
 
   Yields yields() const override { return Yields::mean_gradient; }
 
@@ -76,7 +80,8 @@ class HierarchicalAllReduce : public WorkerStrategy {
   Result<ControlSum> exchange_bucket(ExchangeSite& site, const WorkerRound& round, int bucket) {
     const ExchangeCall call{round.round, bucket, round.deadline};
     std::array inside{hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], plan_.codecs.lan, round.own)};
-    XDC_TRY(native_ != nullptr ? native_reduce_scatter(site, call, round, inside[0]) : direct_reduce_scatter(site, call, round.gradient, inside));
+    XDC_TRY(native_ != nullptr ? native_reduce_scatter(site, call, round, inside[0])
+                               : direct_reduce_scatter(site, call, round.gradient, inside));
     XDC_TRY(across(site, call, round.gradient, inside[0]));
     if (hierarchy_.local().size() == 1 && hierarchy_.gathers_inside()) {
       XDC_TRY(round_trip(site, round.gradient, inside[0], true));

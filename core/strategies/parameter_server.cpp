@@ -18,7 +18,9 @@
 namespace xdc {
 namespace {
 
-Range shard_range(const StrategyPlan& plan, int shard) { return deal({0, plan.parameters}, std::get<ParameterServerSpec>(plan.spec).shards)[static_cast<size_t>(shard)]; }
+Range shard_range(const StrategyPlan& plan, int shard) {
+  return deal({0, plan.parameters}, std::get<ParameterServerSpec>(plan.spec).shards)[static_cast<size_t>(shard)];
+}
 
 // The part of a bucket that lives on one shard; may be empty.
 Range piece(const StrategyPlan& plan, size_t bucket, int shard) { return intersection(plan.buckets[bucket], shard_range(plan, shard)); }
@@ -102,7 +104,12 @@ class ParameterServerWorker : public WorkerStrategy {
 class ParameterServer : public ServerStrategy {
  public:
   ParameterServer(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self)
-      : plan_(plan), optimizer_(optimizer), env_(env), self_(self), shard_(self - plan.cluster.workers()), scratch_(env.device),
+      : plan_(plan),
+        optimizer_(optimizer),
+        env_(env),
+        self_(self),
+        shard_(self - plan.cluster.workers()),
+        scratch_(env.device),
         stream_(env.device.make_stream("serve")) {}
 
   Range owned() const override { return shard_range(plan_, shard_); }
@@ -175,7 +182,8 @@ class ParameterServer : public ServerStrategy {
       after.push_back(own(round.state_after[i]));
     }
     env_.device.charge(stream_, optimizer_.cost(range.count));
-    optimizer_.apply(env_.device.kernels(), stream_, round.round, own(round.parameters_before), before, gradient, own(round.parameters_after), after);
+    optimizer_.apply(env_.device.kernels(), stream_, round.round, own(round.parameters_before), before, gradient,
+                     own(round.parameters_after), after);
   }
 
   const StrategyPlan& plan_;
@@ -218,8 +226,9 @@ Status resolve(StrategyPlan& plan, const Topology&) {
   const int shards = std::get<ParameterServerSpec>(plan.spec).shards;
   const int64_t blocks = (plan.parameters + kBlock - 1) / kBlock;
   if (shards > blocks) {
-    return Error{ErrorCode::invalid, fmt::format("shards = {}, but a model of {} parameters has only {} blocks of {} to deal out; at most {} shards", shards,
-                                                 plan.parameters, blocks, kBlock, blocks)};
+    return Error{ErrorCode::invalid,
+                 fmt::format("shards = {}, but a model of {} parameters has only {} blocks of {} to deal out; at most {} shards", shards,
+                             plan.parameters, blocks, kBlock, blocks)};
   }
   return ok_status();
 }
@@ -227,21 +236,22 @@ Status resolve(StrategyPlan& plan, const Topology&) {
 }  // namespace
 
 StrategyKind parameter_server_kind() {
-  return {.name = "parameter_server",
-          .read = read,
-          .add_members =
-              [](const StrategySpec& spec, const Topology& topology, Cluster& cluster) {
-                const auto& server = std::get<ParameterServerSpec>(spec);
-                add_servers(cluster, topology, server.placement, server.shards);
-              },
-          .resolve = resolve,
-          .payload_per_round = payload_per_round,
-          .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
-            return std::make_unique<ParameterServerWorker>(plan, env, self);
+  return {
+      .name = "parameter_server",
+      .read = read,
+      .add_members =
+          [](const StrategySpec& spec, const Topology& topology, Cluster& cluster) {
+            const auto& server = std::get<ParameterServerSpec>(spec);
+            add_servers(cluster, topology, server.placement, server.shards);
           },
-          .make_server = [](const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self) -> std::unique_ptr<ServerStrategy> {
-            return std::make_unique<ParameterServer>(plan, optimizer, env, self);
-          }};
+      .resolve = resolve,
+      .payload_per_round = payload_per_round,
+      .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
+        return std::make_unique<ParameterServerWorker>(plan, env, self);
+      },
+      .make_server = [](const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self) -> std::unique_ptr<ServerStrategy> {
+        return std::make_unique<ParameterServer>(plan, optimizer, env, self);
+      }};
 }
 
 }  // namespace xdc

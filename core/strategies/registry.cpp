@@ -30,7 +30,8 @@ const StrategyKind* find_strategy(const std::string& name) {
 
 const StrategyKind& strategy_of(const StrategySpec& spec) { return strategy_kinds()[spec.index()]; }
 
-const StrategyKind* read_strategy(const Value& value, const std::string& path, const Topology& topology, Diagnostics& diagnostics, StrategySpec& spec) {
+const StrategyKind* read_strategy(const Value& value, const std::string& path, const Topology& topology, Diagnostics& diagnostics,
+                                  StrategySpec& spec) {
   const size_t errors = diagnostics.errors().size();
   TableReader table(value, path, diagnostics);
   const StrategyKind* kind = find_strategy(table.required_one_of("kind", strategy_names()));

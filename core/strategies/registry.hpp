@@ -32,6 +32,7 @@ const StrategyKind* find_strategy(const std::string& name);
 const StrategyKind& strategy_of(const StrategySpec& spec);
 
 // Reads a whole strategy table, `kind` first. nullptr after an error.
-const StrategyKind* read_strategy(const Value& value, const std::string& path, const Topology& topology, Diagnostics& diagnostics, StrategySpec& spec);
+const StrategyKind* read_strategy(const Value& value, const std::string& path, const Topology& topology, Diagnostics& diagnostics,
+                                  StrategySpec& spec);
 
 }  // namespace xdc

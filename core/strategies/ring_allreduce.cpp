@@ -92,7 +92,8 @@ class RingAllReduce : public WorkerStrategy {
 
 StrategySpec read(TableReader& table, const Topology&) {
   RingAllReduceSpec spec;
-  spec.order = table.one_of("order", {"contiguous", "interleaved"}, "contiguous") == "interleaved" ? RingOrder::interleaved : RingOrder::contiguous;
+  spec.order =
+      table.one_of("order", {"contiguous", "interleaved"}, "contiguous") == "interleaved" ? RingOrder::interleaved : RingOrder::contiguous;
   return spec;
 }
 

@@ -46,7 +46,8 @@ Status CommitVote::connect(const View& view, Deadline deadline) {
 }
 
 Result<int64_t> CommitVote::lowest_applied(int64_t applied, Deadline deadline) {
-  ExchangeSite site{env_.device, Stream{}, *communicator_, scratch_, [this](Rank r) { return cluster_.describe(view_.members[static_cast<size_t>(r)]); }};
+  ExchangeSite site{env_.device, Stream{}, *communicator_, scratch_,
+                    [this](Rank r) { return cluster_.describe(view_.members[static_cast<size_t>(r)]); }};
   const MessageTag vote{++votes_, Phase::vote, 0, 0};
   const MessageTag verdict{votes_, Phase::verdict, 0, 0};
   int64_t lowest = applied;
@@ -72,7 +73,8 @@ Result<int64_t> CommitVote::lowest_applied(int64_t applied, Deadline deadline) {
     XDC_TRY(await_all(site, verdicts, deadline));
   }
   if (applied - lowest > 1) {
-    return Error{ErrorCode::failed, fmt::format("this member applied round {}, another one only round {}: more than one round apart", applied, lowest)};
+    return Error{ErrorCode::failed,
+                 fmt::format("this member applied round {}, another one only round {}: more than one round apart", applied, lowest)};
   }
   return lowest;
 }

@@ -35,7 +35,7 @@ struct WorkerRound {
   int64_t round = 0;  // from 1
   Deadline deadline;
   ControlSum own;
-  Tensor gradient;         // f32 [parameters]: this rank's part of the weighted mean; becomes the mean where `yields` says so
+  Tensor gradient;          // f32 [parameters]: this rank's part of the weighted mean; becomes the mean where `yields` says so
   Tensor parameters_after;  // f32 [parameters]: where new parameters go, where `yields` says so
   // Blocks until backward has finished the bucket. Called once for each, in order.
   std::function<Status(int bucket)> wait_bucket;

@@ -13,7 +13,8 @@ double compute_seconds(const RunSpec& spec) {
   for (size_t d = 0; d < spec.devices.size(); ++d) {
     double s = 0;
     for (const auto& layer : spec.network.layers) {
-      for (const Cost cost : {forward_cost(layer, spec.train.batch_per_datacenter[d]), backward_cost(layer, spec.train.batch_per_datacenter[d])}) {
+      for (const Cost cost :
+           {forward_cost(layer, spec.train.batch_per_datacenter[d]), backward_cost(layer, spec.train.batch_per_datacenter[d])}) {
         s += std::max(cost.flops / spec.devices[d].flops_per_s, cost.bytes / spec.devices[d].memory_bandwidth);
       }
     }

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/time.hpp"
 #include "core/config/topology.hpp"
+#include "core/data/dataset.hpp"
+#include "core/data/sample_schedule.hpp"
 #include "core/data/spec.hpp"
 #include "core/optim/spec.hpp"
 #include "core/seam/kernels.hpp"
@@ -58,6 +61,10 @@ struct RunSpec {
   NetworkSpec network;
   std::string model_name;
   DataSpec data;
+  // Opened once for all ranks of a process; null in a phantom run, which needs counts alone.
+  std::shared_ptr<const Dataset> dataset;
+  // The samples of each datacenter, topology order; null likewise.
+  std::shared_ptr<const std::vector<std::vector<int32_t>>> partition;
   TrainSpec train;
   StrategyPlan plan;  // strategy, codecs, buckets, and the cluster: who takes part and where each stands
   bool commit_by_vote = false;
@@ -67,6 +74,8 @@ struct RunSpec {
   Duration start_timeout, round_timeout;
 
   const Cluster& cluster() const { return plan.cluster; }
+  // Which rank takes how many samples at which step. A worker's rank there is its member id.
+  SampleSchedule schedule() const;
 };
 
 }  // namespace xdc

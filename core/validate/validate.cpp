@@ -8,7 +8,7 @@
 
 #include "core/config/device_table.hpp"
 #include "core/data/dataset.hpp"
-#include "core/data/schedule.hpp"
+#include "core/data/partition.hpp"
 #include "core/model/zoo.hpp"
 #include "core/strategies/registry.hpp"
 #include "core/validate/deadlines.hpp"
@@ -33,15 +33,16 @@ std::vector<int64_t> spread(const PerDatacenter& figure, const Topology& topolog
     if (at < 0) {
       const auto near = nearest_name(name, names);
       diagnostics.error(named.where, figure.path + "." + name,
-                        fmt::format("the topology {} has no datacenter of this name{}; it has {}", topology.path, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                                    fmt::join(names, ", ")));
+                        fmt::format("the topology {} has no datacenter of this name{}; it has {}", topology.path,
+                                    near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", ")));
     } else {
       values[static_cast<size_t>(at)] = named.value;
     }
   }
   for (size_t d = 0; d < names.size() && !figure.each; ++d) {
     if (figure.by_name.find(names[d]) == figure.by_name.end()) {
-      diagnostics.error(figure.where, figure.path, fmt::format("says nothing about datacenter {} of the topology {}", names[d], topology.path));
+      diagnostics.error(figure.where, figure.path,
+                        fmt::format("says nothing about datacenter {} of the topology {}", names[d], topology.path));
     }
   }
   return values;
@@ -61,9 +62,10 @@ std::vector<DeviceSpec> look_up_devices(const Topology& topology, Diagnostics& d
     const DeviceSpec* device = find_device(topology, datacenter.device);
     if (device == nullptr) {
       const auto near = nearest_name(datacenter.device, names);
-      diagnostics.error(datacenter.where, fmt::format("datacenter[{}].device", d),
-                        fmt::format("no device is called {}{}; there are {} (or describe it in [device.{}])", datacenter.device,
-                                    near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "), datacenter.device));
+      diagnostics.error(
+          datacenter.where, fmt::format("datacenter[{}].device", d),
+          fmt::format("no device is called {}{}; there are {} (or describe it in [device.{}])", datacenter.device,
+                      near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "), datacenter.device));
     }
     devices.push_back(device != nullptr ? *device : DeviceSpec{});
   }
@@ -71,7 +73,8 @@ std::vector<DeviceSpec> look_up_devices(const Topology& topology, Diagnostics& d
 }
 
 // The samples of each datacenter; absent: all there are, in proportion to devices.
-std::vector<int64_t> samples_per_datacenter(const ScenarioData& data, const Topology& topology, int64_t there_are, Diagnostics& diagnostics) {
+std::vector<int64_t> samples_per_datacenter(const ScenarioData& data, const Topology& topology, int64_t there_are,
+                                            Diagnostics& diagnostics) {
   if (!data.samples) {
     int64_t devices = 0;
     for (const auto& datacenter : topology.datacenters) {
@@ -92,13 +95,16 @@ std::vector<int64_t> samples_per_datacenter(const ScenarioData& data, const Topo
   }
   if (total > there_are) {
     diagnostics.error(data.samples->where, data.samples->path,
-                      fmt::format("asks for {} training samples in all, but {} has {}", total, data.path.empty() ? "the generated data" : data.path, there_are));
+                      fmt::format("asks for {} training samples in all, but {} has {}", total,
+                                  data.path.empty() ? "the generated data" : data.path, there_are));
   }
   return samples;
 }
 
 struct DataPlan {
   DataSpec spec;
+  std::shared_ptr<const Dataset> dataset;
+  std::shared_ptr<const std::vector<std::vector<int32_t>>> partition;
   bool ok = false;
 };
 
@@ -117,22 +123,31 @@ DataPlan plan_data(const Scenario& scenario, const Topology& topology, Diagnosti
   spec.classes = data.classes;
   spec.partition = data.partition == "dirichlet" ? PartitionKind::dirichlet : PartitionKind::uniform;
   spec.alpha = data.alpha;
-  if (spec.source == DataSource::idx) {
-    const auto opened = open_dataset(spec, scenario.seed);
-    if (!opened.ok()) {
-      diagnostics.error(data.where, "data", opened.error().message + (data.source == "mnist" ? " (tools/get_data mnist fetches the files)" : ""));
-      return plan;
-    }
-    const auto& shape = opened.value()->shape();
-    spec.train_samples = opened.value()->size(Split::train);
-    spec.test_samples = opened.value()->size(Split::test);
-    spec.height = shape.height;
-    spec.width = shape.width;
-    spec.channels = shape.channels;
-    spec.classes = shape.classes;
+  auto opened = open_dataset(spec, scenario.seed);
+  if (!opened.ok()) {
+    diagnostics.error(data.where, "data",
+                      opened.error().message + (data.source == "mnist" ? " (tools/get_data mnist fetches the files)" : ""));
+    return plan;
   }
+  const Dataset& dataset = *opened.value();
+  spec.train_samples = dataset.train().size();
+  spec.test_samples = dataset.test().size();
+  spec.height = dataset.shape().height;
+  spec.width = dataset.shape().width;
+  spec.channels = dataset.shape().channels;
+  spec.classes = dataset.shape().classes;
   spec.samples_per_datacenter = samples_per_datacenter(data, topology, spec.train_samples, diagnostics);
   plan.ok = diagnostics.errors().size() == errors;
+  if (plan.ok && !scenario.phantom) {
+    auto partition = partition_samples(spec, dataset.train().labels, scenario.seed);
+    if (!partition.ok()) {
+      diagnostics.error(data.where, "data.partition", partition.error().message);
+      plan.ok = false;
+      return plan;
+    }
+    plan.dataset = std::move(opened).value();
+    plan.partition = std::make_shared<const std::vector<std::vector<int32_t>>>(std::move(partition).value());
+  }
   return plan;
 }
 
@@ -142,7 +157,8 @@ void refuse_what_is_not_built(const Scenario& scenario, Diagnostics& diagnostics
   }
   for (const auto& variant : scenario.variants) {
     if (variant.policy.kind != "stop") {
-      diagnostics.error(variant.policy.where, variant.path_of("policy"), fmt::format("policy \"{}\" cannot be run yet; the only one is \"stop\"", variant.policy.kind));
+      diagnostics.error(variant.policy.where, variant.path_of("policy"),
+                        fmt::format("policy \"{}\" cannot be run yet; the only one is \"stop\"", variant.policy.kind));
     }
   }
 }
@@ -172,8 +188,8 @@ void plan_batches(const ScenarioVariant& variant, const Topology& topology, RunS
     if (batches[d] > share) {
       const auto named = figure.by_name.find(datacenter.name);
       diagnostics.error(named != figure.by_name.end() ? named->second.where : figure.where, figure.path,
-                        fmt::format("a batch of {} per rank, but a rank of {} has only {} samples ({} samples over {} devices)", batches[d], datacenter.name, share,
-                                    spec.data.samples_per_datacenter[d], datacenter.devices()));
+                        fmt::format("a batch of {} per rank, but a rank of {} has only {} samples ({} samples over {} devices)", batches[d],
+                                    datacenter.name, share, spec.data.samples_per_datacenter[d], datacenter.devices()));
     }
     spec.train.batch_per_datacenter.push_back(static_cast<int>(std::min<int64_t>(batches[d], share)));
   }
@@ -198,7 +214,8 @@ void plan_training(const ScenarioVariant& variant, RunSpec& spec, Diagnostics& d
   const auto kind = spec.train.optimizer.schedule.kind;
   if (train.stop.time && (kind == ScheduleKind::linear || kind == ScheduleKind::cosine)) {
     diagnostics.error(table.where("schedule"), table.path_of("schedule"),
-                      "a schedule that falls to the end of the run needs to know the number of steps, but train.stop is a time; use stop = { steps = ... } "
+                      "a schedule that falls to the end of the run needs to know the number of steps, but train.stop is a time; use stop = "
+                      "{ steps = ... } "
                       "or a constant or step schedule");
   }
 }
@@ -243,6 +260,8 @@ std::vector<RunSpec> validate(const Scenario& scenario, Diagnostics& diagnostics
   common.devices = look_up_devices(common.topology, diagnostics);
   const DataPlan data = plan_data(scenario, common.topology, diagnostics);
   common.data = data.spec;
+  common.dataset = data.dataset;
+  common.partition = data.partition;
 
   std::vector<RunSpec> specs;
   for (const auto& variant : scenario.variants) {

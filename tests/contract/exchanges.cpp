@@ -267,8 +267,9 @@ void check(std::vector<int> datacenters, StrategySpec spec, TierCodecs codecs, i
   for (auto& [pair, bytes] : wanted) {
     bytes *= kRounds;
   }
-  INFO(kind.name << ", " << plan.cluster.workers() << " workers in " << plan.cluster.datacenters.size() << " datacenters, " << parameters << " parameters in "
-                 << plan.buckets.size() << " buckets, wan " << codec_name(codecs.wan.kind) << ", lan " << codec_name(codecs.lan.kind));
+  INFO(kind.name << ", " << plan.cluster.workers() << " workers in " << plan.cluster.datacenters.size() << " datacenters, " << parameters
+                 << " parameters in " << plan.buckets.size() << " buckets, wan " << codec_name(codecs.wan.kind) << ", lan "
+                 << codec_name(codecs.lan.kind));
   for (const auto& problem : notes) {
     FAIL_CHECK(problem);
   }

@@ -54,8 +54,10 @@ json run(const Folder& folder, const std::string& program, const fs::path& scena
 std::string topology(const std::vector<int>& devices) {
   std::string text;
   for (size_t d = 0; d < devices.size(); ++d) {
-    text += fmt::format("[[datacenter]]\nname = \"dc{}\"\nnodes = 1\ndevices_per_node = {}\ndevice = \"cpu\"\nlan = {{ bandwidth = \"10 Gbps\", latency = \"50 us\" }}\n", d,
-                        devices[d]);
+    text += fmt::format(
+        "[[datacenter]]\nname = \"dc{}\"\nnodes = 1\ndevices_per_node = {}\ndevice = \"cpu\"\nlan = {{ bandwidth = \"10 Gbps\", latency = "
+        "\"50 us\" }}\n",
+        d, devices[d]);
     for (size_t other = 0; other < d; ++other) {
       text += fmt::format("[[link]]\nbetween = [\"dc{}\", \"dc{}\"]\nbandwidth = \"1 Gbps\"\nlatency = \"5 ms\"\n", other, d);
     }
@@ -101,12 +103,17 @@ std::string variants(size_t datacenters) {
   int n = 0;
   for (const auto& strategy : strategies) {
     for (const std::string codec : {"none", "fp16"}) {
-      text += fmt::format("[[variant]]\nname = \"v{} {}\"\nstrategy = {}\ncodec = {{ wan = {{ kind = \"{}\" }} }}\n", n++, codec, strategy, codec);
+      text += fmt::format("[[variant]]\nname = \"v{} {}\"\nstrategy = {}\ncodec = {{ wan = {{ kind = \"{}\" }} }}\n", n++, codec, strategy,
+                          codec);
     }
   }
-  text += fmt::format("[[variant]]\nname = \"v{} lan\"\nstrategy = {}\ncodec = {{ wan = {{ kind = \"fp16\" }}, lan = {{ kind = \"fp16\" }} }}\n", n++, strategies[3]);
+  text += fmt::format(
+      "[[variant]]\nname = \"v{} lan\"\nstrategy = {}\ncodec = {{ wan = {{ kind = \"fp16\" }}, lan = {{ kind = \"fp16\" }} }}\n", n++,
+      strategies[3]);
   text += fmt::format("[[variant]]\nname = \"v{} vote\"\nstrategy = {}\ncommit = \"vote\"\n", n++, strategies[3]);
-  text += fmt::format("[[variant]]\nname = \"v{} sgd\"\nstrategy = {}\ntrain = {{ optimizer = {{ kind = \"sgd\", lr = 0.05, momentum = 0.9 }} }}\n", n++, strategies[0]);
+  text += fmt::format(
+      "[[variant]]\nname = \"v{} sgd\"\nstrategy = {}\ntrain = {{ optimizer = {{ kind = \"sgd\", lr = 0.05, momentum = 0.9 }} }}\n", n++,
+      strategies[0]);
   return text;
 }
 

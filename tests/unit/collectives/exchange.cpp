@@ -13,7 +13,8 @@ TEST_CASE("control words carry tag and sums") {
 
 TEST_CASE("a message that was not due is refused, naming both") {
   const MessageTag sent{7, Phase::push, 1, 0};
-  for (const MessageTag due : {MessageTag{8, Phase::push, 1, 0}, MessageTag{7, Phase::pull, 1, 0}, MessageTag{7, Phase::push, 2, 0}, MessageTag{7, Phase::push, 1, 1}}) {
+  for (const MessageTag due : {MessageTag{8, Phase::push, 1, 0}, MessageTag{7, Phase::pull, 1, 0}, MessageTag{7, Phase::push, 2, 0},
+                               MessageTag{7, Phase::push, 1, 1}}) {
     const auto sum = from_control(to_control(sent, {}), due);
     REQUIRE_FALSE(sum.ok());
     CHECK(sum.error().message.find("push of round 7, bucket 1, part 0") != std::string::npos);
