@@ -18,6 +18,7 @@
 #include <array>
 
 #include "core/collectives/direct.hpp"
+#include "core/collectives/line_bytes.hpp"
 #include "core/collectives/ring.hpp"
 #include "core/strategies/hierarchy.hpp"
 #include "core/strategies/kinds.hpp"
@@ -258,23 +259,16 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
 
 // Seconds one exchange takes on the lines alone: the messages one after another that latency is paid for, and the busiest
 // line's bytes at its rate.
-double line_seconds(const StrategyPlan& plan, const Topology& topology) {
+double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
   const int datacenters = static_cast<int>(topology.datacenters.size());
+  const PairBytes pairs = payload_per_round(plan);
   double latency = 0;
-  std::map<std::pair<int, bool>, double> load;
-  for (const auto& [pair, bytes] : payload_per_round(plan)) {
+  for (const auto& [pair, bytes] : pairs) {
     const auto route = find_route(topology, pair.first, pair.second);
     latency = std::max(latency, to_seconds(route->latency));
-    for (const Hop hop : route->hops) {
-      load[{hop.link, hop.forward}] += static_cast<double>(bytes);
-    }
-  }
-  double busiest = 0;
-  for (const auto& [hop, bytes] : load) {
-    busiest = std::max(busiest, bytes / topology.links[static_cast<size_t>(hop.first)].line.bandwidth);
   }
   const int messages = spec_of(plan).exchange == Exchange::ring ? 2 * (datacenters - 1) : spec_of(plan).exchange == Exchange::mesh ? 2 : 1;
-  return busiest + latency * messages * static_cast<double>(plan.buckets.size());
+  return busiest_line_seconds(topology, pairs) + latency * messages * static_cast<double>(plan.buckets.size());
 }
 
 Status resolve(StrategyPlan& plan, const Topology& topology) {
@@ -287,7 +281,7 @@ Status resolve(StrategyPlan& plan, const Topology& topology) {
   // A tie goes to the first: mesh spreads the additions, and depends on no ring order.
   for (const Exchange exchange : {Exchange::mesh, Exchange::allgather, Exchange::ring}) {
     spec.exchange = exchange;
-    const double seconds = line_seconds(plan, topology);
+    const double seconds = exchange_seconds(plan, topology);
     if (exchange == Exchange::mesh || seconds < least) {
       best = exchange;
       least = seconds;

@@ -1,8 +1,8 @@
 #include "core/validate/deadlines.hpp"
 
 #include <algorithm>
-#include <map>
 
+#include "core/collectives/line_bytes.hpp"
 #include "core/model/cost.hpp"
 #include "core/strategies/registry.hpp"
 
@@ -24,17 +24,7 @@ double compute_seconds(const RunSpec& spec) {
 }
 
 double line_seconds(const RunSpec& spec) {
-  std::map<std::pair<int, bool>, double> load;
-  for (const auto& [pair, bytes] : strategy_of(spec.plan.spec).payload_per_round(spec.plan)) {
-    for (const Hop hop : find_route(spec.topology, pair.first, pair.second)->hops) {
-      load[{hop.link, hop.forward}] += static_cast<double>(bytes);
-    }
-  }
-  double busiest = 0;
-  for (const auto& [hop, bytes] : load) {
-    busiest = std::max(busiest, bytes / spec.topology.links[static_cast<size_t>(hop.first)].line.bandwidth);
-  }
-  return busiest;
+  return busiest_line_seconds(spec.topology, strategy_of(spec.plan.spec).payload_per_round(spec.plan));
 }
 
 void set_deadlines(RunSpec& spec) {
