@@ -1,4 +1,4 @@
-// The world of real machines, in one process: a member is a thread with a fabric of its own on the loopback.
+// The world of real machines, in one process: a member is a thread with a fabric and a client of the store of its own.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,6 +7,8 @@
 
 #include "core/math/cpu_kernels.hpp"
 #include "exec/grpc/grpc_fabric.hpp"
+#include "exec/grpc/grpc_store.hpp"
+#include "exec/grpc/store_server.hpp"
 #include "exec/host/cpu_device.hpp"
 #include "exec/host/file_storage.hpp"
 #include "exec/host/json_trace.hpp"
@@ -38,12 +40,16 @@ class GrpcWorld final : public World {
 
   std::vector<std::string> run(const Setting& setting, const Body& body) override {
     const SteadyClock clock;
-    MemoryStore store(clock);
+    MemoryStore facts(clock);
+    const auto server = StoreServer::start(facts, clock);
+    if (!server.ok()) {
+      return {server.error().message};
+    }
     const Directory directory;
     const std::string run = fmt::format("contract {}", ++runs_);
     std::vector<std::thread> members;
     for (const Member& member : setting.cluster.members) {
-      members.emplace_back([&, member] { run_member(setting, member, run, clock, store, directory, body); });
+      members.emplace_back([&, member] { run_member(setting, member, run, clock, server.value()->address(), directory, body); });
     }
     for (std::thread& member : members) {
       member.join();
@@ -53,8 +59,9 @@ class GrpcWorld final : public World {
 
  private:
   static void run_member(const Setting& setting, const Member& member, const std::string& run, const SteadyClock& shared_clock,
-                         MemoryStore& store, const Directory& directory, const Body& body) {
+                         const std::string& store_address, const Directory& directory, const Body& body) {
     SteadyClock clock(shared_clock.origin_ns());
+    GrpcStore store(store_address, clock);
     ThreadLanes lanes(clock);
     CpuKernels kernels;
     CpuDevice device("cpu", kernels);

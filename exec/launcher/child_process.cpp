@@ -1,0 +1,124 @@
+#include "exec/launcher/child_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace xdc {
+
+namespace {
+
+constexpr char kSelf[] = "/proc/self/exe";
+
+Error system_failure(std::string_view what) {
+  return {ErrorCode::failed, fmt::format("{}: {}", what, std::generic_category().message(errno))};
+}
+
+// Between fork and exec of a process with threads: only calls that POSIX calls async-signal-safe.
+[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int output, const sigset_t& mask) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(127);  // it died before we could ask to be told
+  }
+  ::dup2(input, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGINT, &ignore, nullptr);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::execv(kSelf, arguments);
+  constexpr char kFailed[] = "cannot run /proc/self/exe\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kFailed, sizeof kFailed - 1);
+  ::_exit(127);
+}
+
+void close_fd(int& fd) {
+  if (fd >= 0) {
+    ::close(std::exchange(fd, -1));
+  }
+}
+
+}  // namespace
+
+std::string describe(ExitStatus status) {
+  return status.signal != 0 ? fmt::format("was killed by signal {} ({})", status.signal, ::strsignal(status.signal))
+                            : fmt::format("ended with exit code {}", status.code);
+}
+
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, const sigset_t& mask) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) {
+    argv.push_back(const_cast<char*>(argument.c_str()));  // execv takes char*, and writes nothing
+  }
+  argv.push_back(nullptr);
+  ChildProcess child;
+  int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  std::array<int, 2> pipe{-1, -1};
+  if (input < 0 || ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    Error error = system_failure("starting a rank");
+    close_fd(input);
+    return error;
+  }
+  child.output_fd_ = pipe[0];
+  ::fcntl(child.output_fd_, F_SETFL, O_NONBLOCK);
+  const pid_t parent = ::getpid();
+  child.pid_ = ::fork();
+  if (child.pid_ == 0) {
+    become(argv.data(), parent, input, pipe[1], mask);
+  }
+  const int fork_error = errno;
+  close_fd(input);
+  close_fd(pipe[1]);
+  if (child.pid_ > 0) {
+    child.exit_fd_ = ::pidfd_open(child.pid_, 0);
+  }
+  if (child.exit_fd_ < 0) {
+    errno = child.pid_ < 0 ? fork_error : errno;
+    return system_failure("starting a rank");
+  }
+  return child;
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      exit_fd_(std::exchange(other.exit_fd_, -1)),
+      output_fd_(std::exchange(other.output_fd_, -1)),
+      status_(other.status_) {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0 && !status_) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  close_fd(exit_fd_);
+  close_fd(output_fd_);
+}
+
+std::optional<ExitStatus> ChildProcess::reap() {
+  int raw = 0;
+  if (!status_ && ::waitpid(pid_, &raw, WNOHANG) == pid_) {
+    status_ = WIFSIGNALED(raw) ? ExitStatus{0, WTERMSIG(raw)} : ExitStatus{WEXITSTATUS(raw), 0};
+    close_fd(exit_fd_);
+  }
+  return status_;
+}
+
+void ChildProcess::send(int signal) const {
+  if (!status_) {
+    ::kill(pid_, signal);  // not reaped, so the number is still its own
+  }
+}
+
+void ChildProcess::close_output() { close_fd(output_fd_); }
+
+}  // namespace xdc
