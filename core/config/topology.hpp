@@ -63,8 +63,9 @@ struct Topology {
   int datacenter_index(std::string_view name) const;  // -1: none such
 };
 
-// Reads one file; every error of it is in `diagnostics`.
-Result<Topology> read_topology(const std::string& path, Diagnostics& diagnostics);
+// Reads one file; every error of it is in `diagnostics`, and then the result is an error too. `named_at`: where the path
+// was written; a file that cannot be read at all is reported there.
+Result<Topology> read_topology(const std::string& path, Diagnostics& diagnostics, const SourceLocation& named_at = {});
 
 // The route between two datacenters is that of least latency, ties by the names along it.
 //   hops[i] is an index into links; forward says whether it is crossed from between[0] to between[1].

@@ -1,0 +1,21 @@
+// How is each table of a scenario read? One function a table; what they promise is in core/config/scenario.hpp.
+#pragma once
+
+#include <string>
+
+#include "core/config/scenario.hpp"
+#include "core/config/table_reader.hpp"
+
+namespace xdc {
+
+// A path as the program opens it: relative to the file that wrote it; to the working directory if --set did.
+std::string resolve_path(const std::string& path, const SourceLocation& where);
+
+ScenarioData read_data(const Value& value, const std::string& path, Diagnostics& diagnostics);
+ScenarioTrain read_train(const Value& value, const std::string& path, Diagnostics& diagnostics);
+ScenarioExpect read_expect(const Value& value, const std::string& path, Diagnostics& diagnostics);
+// A kind alone ("stop") or a table.
+ScenarioPolicy read_policy(const Value& value, const std::string& path, Diagnostics& diagnostics);
+ScenarioFault read_fault(const Value& value, const std::string& path, Diagnostics& diagnostics);
+
+}  // namespace xdc
