@@ -117,7 +117,7 @@ void read_typed(ScenarioVariant& variant, Diagnostics& diagnostics) {
     Value table{commit->where, ValueTable{{"commit", *commit}}};
     const bool own = variant.path_of("commit") != "commit";
     TableReader reader(table, own ? fmt::format("variant[{}]", variant.index) : "", diagnostics);
-    variant.commit_by_vote = reader.one_of("commit", {"implicit", "vote"}, "implicit") == "vote";
+    variant.commit_by_vote = reader.one_of("commit", {"undo", "vote"}, "undo") == "vote";
   }
 }
 
