@@ -200,10 +200,8 @@ class NetworkBuilder {
   }
 
   void build_backward() {
-    net_.first_with_parameters = 0;
-    while (spec_.layers[static_cast<size_t>(net_.first_with_parameters)].parameters == 0) {
-      ++net_.first_with_parameters;
-    }
+    const auto first = std::ranges::find_if(spec_.layers, [](const LayerSpec& layer) { return layer.parameters > 0; });
+    net_.first_with_parameters = static_cast<int>(first - spec_.layers.begin());
     Memory g = net_.logits_gradient;
     for (int i = static_cast<int>(spec_.layers.size()) - 1; i >= net_.first_with_parameters; --i) {
       const bool needs_source_gradient = i > net_.first_with_parameters;
