@@ -15,10 +15,9 @@ namespace {
 
 constexpr int kMostClasses = 256;
 constexpr int64_t kMostBytes = int64_t{1} << 34;
-constexpr double kSeparation = 8.0;  // length of a class mean, in deviations of the noise
-constexpr double kLevelsPerDeviation = 32;
-constexpr double kByteSumMean = 510.0;        // of four uniform bytes
-constexpr double kByteSumDeviation = 147.79;  // sqrt(4 * (256^2 - 1) / 12)
+constexpr double kBackground = 96, kPicture = 24, kNoise = 48;  // pixel levels
+constexpr double kByteSumMean = 510.0;                          // of four uniform bytes
+constexpr double kByteSumDeviation = 147.79;                    // sqrt(4 * (256^2 - 1) / 12)
 
 struct Samples {
   std::vector<uint8_t> pixels, labels;
@@ -43,16 +42,15 @@ std::vector<float> make_mean(const Dataset::Shape& shape, uint64_t seed, int lab
       }
     }
   }
-  const double length = std::max(std::sqrt(squares), 1e-6);
+  const double size = std::max(std::sqrt(squares / static_cast<double>(mean.size())), 1e-6);
   std::vector<float> levels(mean.size());
-  std::ranges::transform(mean, levels.begin(),
-                         [&](double m) { return static_cast<float>(128.0 + kLevelsPerDeviation * kSeparation * m / length); });
+  std::ranges::transform(mean, levels.begin(), [&](double m) { return static_cast<float>(kBackground + kPicture * m / size); });
   return levels;
 }
 
 uint8_t noisy(float level, uint32_t word) {
   const auto sum = static_cast<float>((word & 0xFFU) + ((word >> 8) & 0xFFU) + ((word >> 16) & 0xFFU) + (word >> 24));
-  constexpr auto kScale = static_cast<float>(kLevelsPerDeviation / kByteSumDeviation);
+  constexpr auto kScale = static_cast<float>(kNoise / kByteSumDeviation);
   const float value = level + kScale * (sum - static_cast<float>(kByteSumMean));
   return static_cast<uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
 }
