@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/seam/fabric.hpp"
 
 namespace xdc {
@@ -36,12 +38,15 @@ struct MemberReport {
   std::vector<EvaluationRecord> evaluations;  // the first rank's only
   std::vector<TrafficCount> traffic;
   std::string parameters_digest;  // empty: phantom
-  int64_t rounds_exchanged = 0;  // also a last one whose votes to stop discarded it
+  int64_t rounds_exchanged = 0;   // also a last one whose votes to stop discarded it
   int64_t rounds_committed = 0, rounds_rolled_back = 0;
   int64_t samples_lost = 0;
   std::map<std::string, int64_t> wall;  // wall-clock figures of the program itself, ns
 };
 
+// Lossless both ways, also for values that are not finite.
 std::string to_json(const MemberReport& report);
+// Errors: failed, when the text is not what to_json writes.
+Result<MemberReport> member_report_from_json(std::string_view text);
 
 }  // namespace xdc

@@ -1,0 +1,251 @@
+#include "core/report/assemble.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace xdc {
+namespace {
+
+// A division is rounded once: 30000000 ns are 0.03 s in shortest form, which a product with 1e-9 is not.
+double as_seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+double mean(int64_t sum, size_t count) { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
+
+std::vector<const MemberReport*> workers_of(const VariantFacts& facts, const std::vector<MemberReport>& members) {
+  std::vector<const MemberReport*> out;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (facts.members[i].worker) out.push_back(&members[i]);
+  }
+  return out;
+}
+
+Status check_members(const VariantFacts& facts, const std::vector<MemberReport>& members) {
+  if (members.size() != facts.members.size()) {
+    return Error{ErrorCode::failed, fmt::format("{} of {} members left a report", members.size(), facts.members.size())};
+  }
+  const MemberReport* first = nullptr;
+  for (const auto& member : members) {
+    if (!member.error.empty()) return Error{ErrorCode::failed, member.error};
+    if (member.parameters_digest.empty()) continue;
+    if (first != nullptr && member.parameters_digest != first->parameters_digest) {
+      return Error{ErrorCode::failed, fmt::format("replicas differ: member {} ended with parameters {}, member {} with {}", first->member,
+                                                  first->parameters_digest, member.member, member.parameters_digest)};
+    }
+    if (first == nullptr) first = &member;
+  }
+  return ok_status();
+}
+
+// Steps that every worker has finished: a run that ends inside a round leaves no ragged edge.
+size_t common_steps(const std::vector<const MemberReport*>& workers) {
+  size_t count = workers.empty() ? 0 : workers.front()->steps.size();
+  for (const auto* worker : workers) count = std::min(count, worker->steps.size());
+  return count;
+}
+
+void add_times(const std::vector<const MemberReport*>& workers, VariantReport& out) {
+  const auto count = common_steps(workers);
+  const auto& first = *workers.front();
+  std::vector<int64_t> durations;
+  int64_t step_sum = 0;
+  int64_t slowest_sum = 0;
+  int64_t compute_sum = 0;
+  int64_t samples = 0;
+  for (size_t i = 0; i < count; ++i) {
+    durations.push_back(first.steps[i].duration_ns);
+    step_sum += durations.back();
+    int64_t slowest = 0;
+    for (const auto* worker : workers) {
+      slowest = std::max(slowest, worker->steps[i].compute_ns);
+      compute_sum += worker->steps[i].compute_ns;
+      samples += worker->steps[i].samples;
+    }
+    slowest_sum += slowest;
+  }
+  out.steps = static_cast<int64_t>(count);
+  out.elapsed_s = count == 0 ? 0 : as_seconds(first.steps[count - 1].end_ns);
+  out.step_mean_s = mean(step_sum, count) / 1e9;
+  out.step_p50_s = as_seconds(percentile(durations, 0.50));
+  out.step_p95_s = as_seconds(percentile(durations, 0.95));
+  out.compute_s = mean(slowest_sum, count) / 1e9;
+  out.exposed_communication_s = mean(step_sum - slowest_sum, count) / 1e9;
+  if (step_sum > 0)
+    out.device_utilisation = static_cast<double>(compute_sum) / (static_cast<double>(step_sum) * static_cast<double>(workers.size()));
+  if (out.elapsed_s > 0) out.samples_per_s = static_cast<double>(samples) / out.elapsed_s;
+}
+
+void add_series(const std::vector<const MemberReport*>& workers, bool phantom, VariantReport& out) {
+  const auto& first = *workers.front();
+  std::map<int64_t, double> accuracy;
+  for (const auto& evaluation : first.evaluations) accuracy[evaluation.step] = evaluation.accuracy;
+  for (size_t i = 0; i < static_cast<size_t>(out.steps); ++i) {
+    double loss = 0;
+    for (const auto* worker : workers) loss += worker->steps[i].loss;  // in rank order
+    const auto step = first.steps[i].step;
+    const auto evaluated = accuracy.find(step);
+    out.series.step.push_back(step);
+    out.series.time_s.push_back(as_seconds(first.steps[i].end_ns));
+    out.series.loss.push_back(phantom ? std::nullopt : std::optional(loss));
+    out.series.accuracy.push_back(evaluated == accuracy.end() ? std::nullopt : std::optional(evaluated->second));
+  }
+}
+
+void add_scores(const MemberReport& first, const std::optional<TargetReport>& target, VariantReport& out) {
+  if (first.evaluations.empty()) return;
+  out.loss = first.evaluations.back().loss;
+  out.accuracy = first.evaluations.back().accuracy;
+  if (!target) return;
+  for (const auto& evaluation : first.evaluations) {
+    const bool reached = target->metric == "accuracy" ? evaluation.accuracy >= target->value : evaluation.loss <= target->value;
+    if (!reached) continue;
+    out.time_to_target_s = as_seconds(evaluation.time_ns);
+    return;
+  }
+}
+
+// Bytes between ordered pairs of datacenters.
+struct PairTraffic {
+  int64_t wire = 0, payload = 0;
+};
+using Ledger = std::map<std::pair<int, int>, PairTraffic>;
+
+Ledger pair_ledger(const VariantFacts& facts, const std::vector<MemberReport>& members) {
+  Ledger out;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const int from = facts.members[i].datacenter;
+    for (const auto& count : members[i].traffic) {
+      const int to = facts.members[static_cast<size_t>(count.to)].datacenter;
+      if (from == to) continue;
+      auto& pair = out[{from, to}];
+      pair.wire += count.wire_bytes;
+      pair.payload += count.payload_bytes;
+    }
+  }
+  return out;
+}
+
+void add_links(const VariantFacts& facts, const Ledger& ledger, int64_t rounds, VariantReport& out) {
+  std::map<std::pair<int, int>, LinkReport> lines;
+  for (const auto& [pair, route] : facts.routes) {
+    const auto traffic = ledger.find(pair);
+    const auto closed_form = facts.closed_form.find(pair);
+    for (const auto& [from, to] : route) {
+      auto& line = lines[{from, to}];
+      line.from = facts.datacenters[static_cast<size_t>(from)];
+      line.to = facts.datacenters[static_cast<size_t>(to)];
+      line.rounds = rounds;
+      if (traffic != ledger.end()) {
+        line.bytes += traffic->second.wire;
+        line.payload_bytes += traffic->second.payload;
+      }
+      if (closed_form != facts.closed_form.end()) line.closed_form_bytes_per_step += closed_form->second;
+    }
+  }
+  for (auto& [ends, line] : lines) {
+    if (line.payload_bytes != line.closed_form_bytes_per_step * rounds) {
+      out.warnings.push_back(fmt::format("{} to {}: {} payload bytes in {} rounds, but the closed form says {} a round", line.from, line.to,
+                                         line.payload_bytes, rounds, line.closed_form_bytes_per_step));
+    }
+    out.links.push_back(std::move(line));
+  }
+}
+
+// Priced only where every datacenter concerned is.
+void add_cost(const VariantFacts& facts, const Ledger& ledger, VariantReport& out) {
+  double devices = 0;
+  bool devices_priced = true;
+  for (size_t d = 0; d < facts.datacenters.size(); ++d) {
+    devices_priced = devices_priced && facts.device_price_per_hour[d].has_value();
+    devices += facts.device_price_per_hour[d].value_or(0) * facts.devices[d] * out.elapsed_s / 3600;
+  }
+  double egress = 0;
+  bool egress_priced = true;
+  for (const auto& price : facts.egress_price_per_gb) egress_priced = egress_priced && price.has_value();
+  for (const auto& [pair, traffic] : ledger) {
+    egress += facts.egress_price_per_gb[static_cast<size_t>(pair.first)].value_or(0) * static_cast<double>(traffic.wire) / 1e9;
+  }
+  if (devices_priced) out.cost.devices = devices;
+  if (egress_priced) out.cost.egress = egress;
+  if (devices_priced && egress_priced) out.cost.total = devices + egress;
+}
+
+void add_faults(const std::vector<const MemberReport*>& workers, VariantReport& out) {
+  auto& faults = out.faults;
+  faults.rounds_committed = workers.front()->rounds_committed;
+  for (const auto* worker : workers) {
+    faults.rounds_committed = std::min(faults.rounds_committed, worker->rounds_committed);
+    faults.rounds_rolled_back = std::max(faults.rounds_rolled_back, worker->rounds_rolled_back);
+    faults.samples_lost += worker->samples_lost;
+  }
+  faults.updates_lost = std::max<int64_t>(0, out.steps - faults.rounds_committed);
+}
+
+void add_expectations(const VariantFacts::Bounds& expect, VariantReport& out) {
+  const auto add = [&](const char* key, double bound, std::optional<double> value, bool met) {
+    out.expectations.push_back({key, bound, value, met});
+  };
+  if (const auto& bound = expect.accuracy_at_least) add("accuracy_at_least", *bound, out.accuracy, out.accuracy && *out.accuracy >= *bound);
+  if (const auto& bound = expect.loss_at_most) add("loss_at_most", *bound, out.loss, out.loss && *out.loss <= *bound);
+  if (const auto& bound = expect.updates_lost) {
+    const auto lost = static_cast<double>(out.faults.updates_lost);
+    add("updates_lost", static_cast<double>(*bound), lost, out.faults.updates_lost == *bound);
+  }
+}
+
+VariantReport described(const VariantFacts& facts) {
+  VariantReport out;
+  out.name = facts.name;
+  out.strategy = facts.strategy;
+  out.lan_codec = facts.lan_codec;
+  out.wan_codec = facts.wan_codec;
+  for (const auto& member : facts.members) ++(member.worker ? out.ranks : out.servers);
+  return out;
+}
+
+}  // namespace
+
+int64_t percentile(std::vector<int64_t> values, double part) {
+  if (values.empty()) return 0;
+  const auto count = static_cast<double>(values.size());
+  const auto rank = static_cast<size_t>(std::clamp(std::ceil(part * count), 1.0, count)) - 1;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rank), values.end());
+  return values[rank];
+}
+
+Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<MemberReport>& members) {
+  XDC_TRY(check_members(facts, members));
+  const auto workers = workers_of(facts, members);
+  if (workers.empty()) return Error{ErrorCode::failed, "there are no workers"};
+  auto out = described(facts);
+  const auto& first = *workers.front();
+  out.parameters_digest = first.parameters_digest;
+  add_times(workers, out);
+  add_series(workers, out.parameters_digest.empty(), out);
+  add_scores(first, facts.target, out);
+  const auto ledger = pair_ledger(facts, members);
+  add_links(facts, ledger, first.rounds_exchanged, out);
+  add_cost(facts, ledger, out);
+  add_faults(workers, out);
+  add_expectations(facts.expect, out);
+  return out;
+}
+
+VariantReport failed_variant(const VariantFacts& facts, std::string error) {
+  auto out = described(facts);
+  out.error = std::move(error);
+  return out;
+}
+
+double VariantReport::wan_bytes_per_step() const {
+  double sum = 0;
+  for (const auto& link : links) sum += link.payload_bytes_per_step();
+  return sum;
+}
+
+bool VariantReport::expectations_met() const {
+  return std::all_of(expectations.begin(), expectations.end(), [](const Expectation& expectation) { return expectation.met; });
+}
+
+}  // namespace xdc

@@ -1,0 +1,47 @@
+// How do the members' accounts become a variant's? Plain inputs: this room knows no strategy and no scenario.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/report/report.hpp"
+#include "core/report/run_report.hpp"
+
+namespace xdc {
+
+// What the account of a variant needs beside its members' accounts.
+struct VariantFacts {
+  std::string name;
+  Description strategy, lan_codec, wan_codec;
+  std::vector<std::string> datacenters;  // topology order
+  struct MemberFacts {
+    int datacenter = 0;
+    bool worker = true;
+  };
+  std::vector<MemberFacts> members;                                               // by member id
+  std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> routes;         // ordered pair of datacenters -> lines crossed, in order
+  std::map<std::pair<int, int>, int64_t> closed_form;                             // ordered pair -> payload bytes of one round
+  std::vector<int> devices;                                                       // per datacenter
+  std::vector<std::optional<double>> device_price_per_hour, egress_price_per_gb;  // per datacenter
+  std::optional<TargetReport> target;
+  struct Bounds {
+    std::optional<double> accuracy_at_least, loss_at_most;
+    std::optional<int64_t> updates_lost;
+  } expect;
+};
+
+// `members` in order of member id, one for each of facts.members. Errors: failed, when a member did not finish (says which and why),
+// or when replicas ended with different parameters.
+Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<MemberReport>& members);
+
+// The account of a variant that did not finish.
+VariantReport failed_variant(const VariantFacts& facts, std::string error);
+
+// Nearest rank: the least value that at least `part` of all do not exceed. 0 of nothing.
+int64_t percentile(std::vector<int64_t> values, double part);
+
+}  // namespace xdc

@@ -1,0 +1,105 @@
+// What came of a scenario? The variants' accounts, as they stand in the JSON (schema 1) and in the table. What each figure means is
+// in this room's README.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace xdc {
+
+// A table of plain values in the order in which they are shown: {"kind", "ring_allreduce"}, {"order", "interleaved"}.
+using Description = std::vector<std::pair<std::string, std::variant<std::string, int64_t, double, bool>>>;
+
+struct LinkReport {
+  std::string from, to;  // datacenters at the ends of one line, in one direction
+  int64_t bytes = 0;     // everything, over the whole run
+  int64_t payload_bytes = 0;
+  int64_t rounds = 0;  // rounds that moved bytes
+  int64_t closed_form_bytes_per_step = 0;
+
+  double payload_bytes_per_step() const { return rounds == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(rounds); }
+};
+
+struct CostReport {
+  std::optional<double> devices, egress, total;  // nullopt: not priced
+};
+
+struct FaultReport {
+  int64_t rounds_committed = 0, rounds_rolled_back = 0;
+  int64_t updates_lost = 0;
+  int64_t samples_lost = 0, samples_repeated = 0, samples_deferred = 0;
+  double stall_s = 0;
+};
+
+struct SeriesReport {
+  std::vector<int64_t> step;
+  std::vector<double> time_s;
+  std::vector<std::optional<double>> loss;      // of training, the weighted mean over all ranks
+  std::vector<std::optional<double>> accuracy;  // where the step was evaluated
+};
+
+// One line of [expect].
+struct Expectation {
+  std::string key;  // "accuracy_at_least"
+  double bound = 0;
+  std::optional<double> value;
+  bool met = false;
+};
+
+struct VariantReport {
+  std::string name;
+  std::string error;  // not empty: it did not finish, and nothing below but the description is known
+  Description strategy;
+  Description lan_codec, wan_codec;
+  int ranks = 0;  // workers
+  int servers = 0;
+  int64_t steps = 0;
+  double elapsed_s = 0;
+  double step_mean_s = 0, step_p50_s = 0, step_p95_s = 0;
+  double compute_s = 0;
+  double exposed_communication_s = 0;
+  double device_utilisation = 0;
+  double samples_per_s = 0;
+  std::vector<LinkReport> links;
+  std::optional<double> loss, accuracy;  // of the held-out set, at the end
+  std::optional<double> time_to_target_s;
+  CostReport cost;
+  FaultReport faults;
+  std::string parameters_digest;  // empty: phantom
+  SeriesReport series;
+  std::vector<Expectation> expectations;
+  std::vector<std::string> warnings;
+  double wall_s = 0;
+
+  // Payload over all lines, per step.
+  double wan_bytes_per_step() const;
+  bool expectations_met() const;
+};
+
+struct TargetReport {
+  std::string metric;
+  double value = 0;
+};
+
+struct RunReport {
+  std::string program, version;
+  std::string scenario;  // the path, as given
+  std::string scenario_digest;
+  uint64_t seed = 0;
+  std::string payload, numerics, model, data;
+  std::vector<std::string> datacenters;
+  std::optional<TargetReport> target;  // nullopt: none, or the variants have different ones
+  std::string simulator;               // "simgrid", or empty
+  std::string simulator_version;
+  std::vector<std::pair<std::string, std::string>> simulator_options;
+  std::vector<VariantReport> variants;
+};
+
+// Schema 1, two spaces of indentation, stable order of keys, numbers in their shortest form, a newline at the end.
+std::string to_json(const RunReport& report);
+
+}  // namespace xdc

@@ -1,0 +1,156 @@
+#include "core/report/assemble.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/report/example.hpp"
+
+namespace xdc {
+namespace {
+
+using Catch::Contains;
+
+TEST_CASE("the figures of a variant follow from its members' accounts") {
+  const auto v = assemble(example_facts(), example_members()).value();
+  CHECK(v.ranks == 3);
+  CHECK(v.servers == 1);
+  CHECK(v.steps == 4);
+  CHECK(v.elapsed_s == 0.04);
+  CHECK(v.step_mean_s == 0.01);
+  CHECK(v.step_p95_s == 0.01);
+  CHECK(v.compute_s == 0.006);
+  CHECK(v.exposed_communication_s == 0.004);
+  CHECK(v.device_utilisation == 0.5);
+  CHECK(v.samples_per_s == 2400);
+  CHECK(v.loss == 0.25);
+  CHECK(v.accuracy == 0.95);
+  CHECK(v.time_to_target_s == 0.04);
+  CHECK(v.parameters_digest == "d1");
+  CHECK(v.series.step == std::vector<int64_t>{1, 2, 3, 4});
+  CHECK(v.series.loss[1] == 0.375);
+  CHECK_FALSE(v.series.accuracy[0]);
+  CHECK(v.series.accuracy[1] == 0.8);
+  CHECK(v.warnings.empty());
+}
+
+TEST_CASE("bytes between datacenters are counted on the lines they cross, traffic inside is not") {
+  const auto v = assemble(example_facts(), example_members()).value();
+  REQUIRE(v.links.size() == 2);
+  CHECK(v.links[0].from == "beijing");
+  CHECK(v.links[0].to == "shanghai");
+  CHECK(v.links[0].bytes == 480);
+  CHECK(v.links[0].payload_bytes_per_step() == 100);
+  CHECK(v.links[1].payload_bytes_per_step() == 50);
+  CHECK(v.wan_bytes_per_step() == 150);
+}
+
+TEST_CASE("a route over a third datacenter charges both of its lines") {
+  auto facts = example_facts();
+  facts.datacenters.emplace_back("wuhan");
+  facts.devices.push_back(0);
+  facts.device_price_per_hour.emplace_back();
+  facts.egress_price_per_gb.emplace_back();
+  facts.routes[{0, 1}] = {{0, 2}, {2, 1}};
+  facts.routes[{1, 0}] = {{1, 2}, {2, 0}};
+  const auto v = assemble(facts, example_members()).value();
+  REQUIRE(v.links.size() == 4);
+  CHECK(v.links[0].to == "wuhan");
+  CHECK(v.links[0].payload_bytes == 400);
+  CHECK(v.wan_bytes_per_step() == 300);
+  CHECK(v.warnings.empty());
+}
+
+TEST_CASE("a ledger that misses its closed form is a warning") {
+  auto facts = example_facts();
+  facts.closed_form[{0, 1}] = 101;
+  const auto v = assemble(facts, example_members()).value();
+  REQUIRE(v.warnings.size() == 1);
+  CHECK_THAT(v.warnings[0], Contains("beijing to shanghai: 400 payload bytes in 4 rounds, but the closed form says 101"));
+}
+
+TEST_CASE("replicas that part are an error, not a result") {
+  auto members = example_members();
+  members[2].parameters_digest = "d2";
+  CHECK_THAT(assemble(example_facts(), members).error().message, Contains("replicas differ: member 0") && Contains("member 2 with d2"));
+}
+
+TEST_CASE("a member's failure is the variant's") {
+  auto members = example_members();
+  members[1].error = "beijing rank 1: round 3: timeout";
+  CHECK(assemble(example_facts(), members).error().message == "beijing rank 1: round 3: timeout");
+  members.pop_back();
+  CHECK_THAT(assemble(example_facts(), members).error().message, Contains("3 of 4 members"));
+}
+
+TEST_CASE("a phantom run has neither loss nor accuracy, and its expectations on them are not met") {
+  auto members = example_members();
+  for (auto& member : members) member.parameters_digest.clear();
+  members[0].evaluations.clear();
+  auto facts = example_facts();
+  facts.expect.accuracy_at_least = 0.5;
+  const auto v = assemble(facts, members).value();
+  CHECK_FALSE(v.loss);
+  CHECK_FALSE(v.accuracy);
+  CHECK_FALSE(v.time_to_target_s);
+  CHECK_FALSE(v.series.loss[0]);
+  CHECK(v.step_mean_s == 0.01);
+  CHECK_FALSE(v.expectations_met());
+}
+
+TEST_CASE("the target is reached at the first evaluation that meets it") {
+  auto facts = example_facts();
+  facts.target = TargetReport{"loss", 0.5};
+  CHECK(assemble(facts, example_members()).value().time_to_target_s == 0.02);
+  facts.target = TargetReport{"accuracy", 0.96};
+  CHECK_FALSE(assemble(facts, example_members()).value().time_to_target_s);
+}
+
+TEST_CASE("expectations compare with the held-out scores at the end") {
+  auto facts = example_facts();
+  facts.expect = {0.95, 0.2, 0};
+  const auto v = assemble(facts, example_members()).value();
+  REQUIRE(v.expectations.size() == 3);
+  CHECK(v.expectations[0].met);
+  CHECK_FALSE(v.expectations[1].met);
+  CHECK(v.expectations[2].met);
+  CHECK_FALSE(v.expectations_met());
+}
+
+TEST_CASE("a cost is known only where everything is priced") {
+  auto facts = example_facts();
+  CHECK_FALSE(assemble(facts, example_members()).value().cost.total);
+  facts.device_price_per_hour = {3.6, 7.2};
+  const auto devices = assemble(facts, example_members()).value().cost;
+  CHECK(devices.devices == Approx((2 * 3.6 + 7.2) * 0.04 / 3600));
+  CHECK_FALSE(devices.total);
+  facts.egress_price_per_gb = {1e9, 2e9};
+  const auto both = assemble(facts, example_members()).value().cost;
+  CHECK(both.egress == Approx(480 * 1.0 + 240 * 2.0));
+  CHECK(both.total == Approx(*both.devices + *both.egress));
+}
+
+TEST_CASE("a percentile is the nearest rank") {
+  CHECK(percentile({}, 0.5) == 0);
+  CHECK(percentile({7}, 0.95) == 7);
+  CHECK(percentile({4, 1, 3, 2}, 0.5) == 2);
+  CHECK(percentile({4, 1, 3, 2}, 0.95) == 4);
+  CHECK(percentile({1, 2, 3}, 0) == 1);
+}
+
+TEST_CASE("a worker that was one step ahead leaves no ragged edge") {
+  auto members = example_members();
+  members[1].steps.pop_back();
+  const auto v = assemble(example_facts(), members).value();
+  CHECK(v.steps == 3);
+  CHECK(v.elapsed_s == 0.03);
+}
+
+TEST_CASE("a run without a single step has no figures and does not divide by zero") {
+  const auto v = assemble(example_facts(), example_members(0)).value();
+  CHECK(v.steps == 0);
+  CHECK(v.step_mean_s == 0);
+  CHECK(v.samples_per_s == 0);
+  CHECK(v.links[0].payload_bytes_per_step() == 0);
+}
+
+}  // namespace
+}  // namespace xdc
