@@ -82,7 +82,7 @@ void Inbound::on_read(bool ok) {
     unclaimed_ += slice.size();
     arrived_slices_.push_back(std::move(slice));
   }
-  // Before copying: another thread may receive the next chunk meanwhile.
+  // Before copying, so that the next chunk comes in meanwhile.
   read_more(lock);
   drain(lock);
   if (!ok) {
