@@ -231,6 +231,26 @@ StrategySpec read(TableReader& table, const Topology& topology) {
   return spec;
 }
 
+const char* exchange_name(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::ring:
+      return "ring";
+    case Exchange::mesh:
+      return "mesh";
+    case Exchange::allgather:
+      return "allgather";
+  }
+  return "unknown";
+}
+
+Description describe(const StrategyPlan& plan) {
+  const auto& spec = spec_of(plan);
+  return {{"kind", "hierarchical_allreduce"},
+          {"lanes", int64_t{spec.lanes}},
+          {"exchange", exchange_name(spec.exchange)},
+          {"exchange_was_auto", spec.exchange_was_auto}};
+}
+
 PairBytes payload_per_round(const StrategyPlan& plan) {
   const int datacenters = static_cast<int>(plan.cluster.datacenters.size());
   PairBytes pairs;
@@ -298,6 +318,7 @@ StrategyKind hierarchical_allreduce_kind() {
           .read = read,
           .add_members = [](const StrategySpec&, const Topology&, Cluster&) {},
           .resolve = resolve,
+          .describe = describe,
           .payload_per_round = payload_per_round,
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<HierarchicalAllReduce>(plan, env, self);

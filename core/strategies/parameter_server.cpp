@@ -207,6 +207,13 @@ StrategySpec read(TableReader& table, const Topology& topology) {
   return spec;
 }
 
+Description describe(const StrategyPlan& plan) {
+  const auto& spec = std::get<ParameterServerSpec>(plan.spec);
+  return {{"kind", "parameter_server"},
+          {"placement", plan.cluster.datacenters[static_cast<size_t>(spec.placement)]},
+          {"shards", int64_t{spec.shards}}};
+}
+
 PairBytes payload_per_round(const StrategyPlan& plan) {
   const int home = std::get<ParameterServerSpec>(plan.spec).placement;
   PairBytes pairs;

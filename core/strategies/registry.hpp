@@ -6,6 +6,7 @@
 
 #include "core/config/table_reader.hpp"
 #include "core/config/topology.hpp"
+#include "core/report/run_report.hpp"
 #include "core/strategies/strategy.hpp"
 
 namespace xdc {
@@ -18,6 +19,8 @@ struct StrategyKind {
   void (*add_members)(const StrategySpec& spec, const Topology& topology, Cluster& cluster);
   // Decides what the user left open (lanes, exchange). Called once, in validate. Errors: invalid, saying what cannot be.
   Status (*resolve)(StrategyPlan& plan, const Topology& topology);
+  // As a report shows it: kind first, then every choice, also those that were decided here.
+  Description (*describe)(const StrategyPlan& plan);
   // Payload bytes of one round between datacenters, exactly.
   PairBytes (*payload_per_round)(const StrategyPlan& plan);
   std::unique_ptr<WorkerStrategy> (*make_worker)(const StrategyPlan& plan, Env& env, MemberId self);

@@ -97,6 +97,11 @@ StrategySpec read(TableReader& table, const Topology&) {
   return spec;
 }
 
+Description describe(const StrategyPlan& plan) {
+  const bool interleaved = std::get<RingAllReduceSpec>(plan.spec).order == RingOrder::interleaved;
+  return {{"kind", "ring_allreduce"}, {"order", interleaved ? "interleaved" : "contiguous"}};
+}
+
 PairBytes payload_per_round(const StrategyPlan& plan) {
   PairBytes pairs;
   for (const Range bucket : plan.buckets) {
@@ -121,6 +126,7 @@ StrategyKind ring_allreduce_kind() {
           .read = read,
           .add_members = [](const StrategySpec&, const Topology&, Cluster&) {},
           .resolve = [](StrategyPlan&, const Topology&) { return ok_status(); },
+          .describe = describe,
           .payload_per_round = payload_per_round,
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<RingAllReduce>(plan, env, self);
