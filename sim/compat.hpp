@@ -1,0 +1,40 @@
+// Which SimGrid is this? The one place that includes it and names what changed between its versions (written for 3.32; 4.x
+// renames create_* to add_* and replaces vectors of activities by ActivitySet).
+#pragma once
+
+// SimGrid's C headers lean on what the first one includes.
+// clang-format off
+#include <simgrid/s4u.hpp>
+#include <simgrid/kernel/Timer.hpp>
+#include <simgrid/kernel/resource/Model.hpp>
+#include <simgrid/version.h>
+#include <xbt/log.h>
+// clang-format on
+
+#include <string>
+
+namespace xdc::sg {
+
+using simgrid::kernel::activity::ActivityImpl;
+using simgrid::kernel::resource::Action;
+using simgrid::kernel::resource::Model;
+using simgrid::kernel::routing::NetPoint;
+using simgrid::kernel::timer::Timer;
+using simgrid::s4u::Actor;
+using simgrid::s4u::ActorPtr;
+using simgrid::s4u::Comm;
+using simgrid::s4u::CommPtr;
+using simgrid::s4u::Engine;
+using simgrid::s4u::Host;
+using simgrid::s4u::Link;
+using simgrid::s4u::LinkInRoute;
+using simgrid::s4u::NetZone;
+using simgrid::s4u::Semaphore;
+using simgrid::s4u::SemaphorePtr;
+
+inline NetZone* full_zone(const std::string& name) { return simgrid::s4u::create_full_zone(name); }
+inline NetZone* star_zone(const std::string& name, const NetZone* parent) {
+  return simgrid::s4u::create_star_zone(name)->set_parent(parent);
+}
+
+}  // namespace xdc::sg

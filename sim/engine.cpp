@@ -1,0 +1,66 @@
+#include "sim/engine.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/check.hpp"
+#include "core/base/quantity.hpp"
+
+namespace xdc {
+namespace {
+
+// SimGrid's own hand-made stacks; the sanitizers only understand threads. Results are the same with either.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr const char* kContexts = "thread";
+constexpr const char* kStackKib = "4096";
+#else
+constexpr const char* kContexts = "raw";
+constexpr const char* kStackKib = "256";
+#endif
+
+}  // namespace
+
+std::string simgrid_version() {
+  int major = 0, minor = 0, patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+const std::vector<std::pair<std::string, std::string>>& simgrid_options() {
+  static const std::vector<std::pair<std::string, std::string>> options{
+      {"network/model", "CM02"},      // LV08, the default, multiplies latencies by 13 and is calibrated for a LAN
+      {"network/TCP-gamma", "1e30"},  // the default caps a flow by a window of 4 MiB; 0 would switch set_rate off
+      {"network/crosstraffic", "0"},  // lines are full duplex
+      {"network/optim", "Lazy"},      // Full gives other bits
+      {"contexts/factory", kContexts},    {"contexts/nthreads", "1"},  // two are four times slower
+      {"contexts/stack-size", kStackKib}, {"surf/precision", "1e-9"},
+  };
+  return options;
+}
+
+SimEngine::SimEngine() {
+  XDC_CHECK_MSG(!sg::Engine::has_instance(), "a process can run one simulation: fork for more");
+  // What goes wrong is told through Status; SimGrid's own words would be about actors.
+  xbt_log_control_set("root.thres:critical");
+  static char name[] = "xdc";
+  static char* argv[] = {name, nullptr};
+  int argc = 1;
+  engine_ = sg::Engine::get_instance(&argc, argv);
+  for (const auto& [key, value] : simgrid_options()) {
+    sg::Engine::set_config(key + ":" + value);
+  }
+}
+
+void SimEngine::run(const std::function<void(std::string_view)>& stuck) {
+  bool over = false;
+  sg::Engine::on_deadlock_cb([&] { stuck("no lane can ever go on"); });
+  sg::Engine::on_time_advance_cb([&](double) {
+    if (!over && sg::Engine::get_clock() >= Agenda::seconds_of(kHorizon)) {
+      over = true;
+      stuck(fmt::format("virtual time has reached {}", format_duration(kHorizon - TimePoint{})));
+      sg::Timer::set(sg::Engine::get_clock(), [] { sg::Actor::kill_all(); });
+    }
+  });
+  engine_->run();
+}
+
+}  // namespace xdc

@@ -1,0 +1,103 @@
+#include "sim/flow.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace xdc {
+
+void Flow::send(SimWork& work, const ControlWords& control, Bytes payload, WireSize wire) {
+  messages_.push_back({control, payload, wire, &work, false, {}});
+  start_next();
+}
+
+void Flow::receive(SimWork& work) {
+  expected_.push_back(&work);
+  match();
+}
+
+void Flow::forget_sends() {
+  cut_ = true;
+  messages_.resize(left_);
+}
+
+void Flow::forget_receives() {
+  receiver_gone_ = true;
+  expected_.clear();
+}
+
+void Flow::start_next() {
+  if (transferring_ || cut_ || left_ == messages_.size()) {
+    return;
+  }
+  transferring_ = true;  // before the simcall below, during which other lanes run
+  transfers_.start(path_, messages_[left_].wire.bytes + static_cast<int64_t>(kControlBytes), *this);
+}
+
+void Flow::transfer_finished() {
+  transferring_ = false;
+  if (cut_) {
+    return;
+  }
+  auto& message = messages_[left_];
+  take_payload(message);
+  ++left_;
+  traffic_.messages += 1;
+  traffic_.payload_bytes += message.wire.traffic == Traffic::payload ? message.wire.bytes : 0;
+  traffic_.wire_bytes += message.wire.bytes + static_cast<int64_t>(kControlBytes);
+  std::exchange(message.work, nullptr)->finish();
+  agenda_.at(Agenda::now() + path_.latency, [this] { arrived(); });
+  start_next();
+}
+
+void Flow::take_payload(Message& message) {
+  if (message.payload.phantom() || message.payload.size == 0 || receiver_gone_) {
+    return;
+  }
+  const SimWork* receiver = expected_.size() > left_ ? expected_[left_] : nullptr;
+  if (receiver != nullptr && receiver->payload.size == message.payload.size && !receiver->payload.phantom()) {
+    std::memcpy(receiver->payload.data, message.payload.data, message.payload.size);
+    message.placed = true;
+  } else {
+    message.kept.assign(message.payload.data, message.payload.data + message.payload.size);
+  }
+}
+
+void Flow::arrived() {
+  ++arrived_;
+  match();
+}
+
+void Flow::match() {
+  while (arrived_ > 0 && (receiver_gone_ || !expected_.empty())) {
+    const Message message = std::move(messages_.front());
+    messages_.pop_front();
+    --arrived_;
+    --left_;
+    if (!receiver_gone_) {
+      SimWork& work = *expected_.front();
+      expected_.pop_front();
+      deliver(message, work);
+    }
+  }
+}
+
+void Flow::deliver(const Message& message, SimWork& work) {
+  const Bytes& to = work.payload;
+  if (to.size != message.payload.size) {
+    work.fail({ErrorCode::failed, fmt::format("a message of {} bytes came where {} are expected", message.payload.size, to.size)});
+    return;
+  }
+  if (to.size > 0 && to.phantom() != message.payload.phantom()) {
+    work.fail({ErrorCode::failed, fmt::format("a {} payload came where a {} one is expected",
+                                              message.payload.phantom() ? "phantom" : "real", to.phantom() ? "phantom" : "real")});
+    return;
+  }
+  if (!message.kept.empty()) {
+    std::memcpy(to.data, message.kept.data(), message.kept.size());
+  }
+  *work.control = message.control;
+  work.finish();
+}
+
+}  // namespace xdc

@@ -1,0 +1,105 @@
+// How does one stream carry its messages? A flow is one ordered pair of ranks of one channel: it moves one message at a time
+// in the order of the calls, stamps each arrival with "left the sender + latency", and pairs the k-th message with the k-th
+// receive. So messages are pipelined behind each other and finish in order, whatever their sizes.
+//
+// The sender's work is finished when the last byte has passed the narrowest line (back-pressure: a stream's later messages
+// wait for its earlier ones; the receiver is never waited for). The payload is copied at that moment, before the arrival: into
+// the receiver's buffer where a receive is posted, else aside.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "core/seam/fabric.hpp"
+#include "sim/transfers.hpp"
+
+namespace xdc {
+
+class SimCommunicator;
+class SimWork;
+
+class Flow final : public TransferOwner {
+ public:
+  Flow(Agenda& agenda, Transfers& transfers, const Path& path, TrafficCount& traffic)
+      : agenda_(agenda), transfers_(transfers), path_(path), traffic_(traffic) {}
+
+  void send(SimWork& work, const ControlWords& control, Bytes payload, WireSize wire);
+  void receive(SimWork& work);
+  // Whether the next receive to be posted will be met by a message that has left its sender.
+  bool has_message_for_next() const { return expected_.size() < left_; }
+  Duration latency() const { return path_.latency; }
+
+  // The sender leaves: nothing more is sent, what has left still arrives.
+  void forget_sends();
+  // The receiver leaves: what arrives is dropped.
+  void forget_receives();
+  // No message will come for the receives that are posted.
+  void drop_expected() { expected_.clear(); }
+  // Stops a transfer that forget_sends() has made useless. A call into SimGrid: from the agenda only, other lanes would run.
+  void cancel_transfer() { transfers_.cancel(*this); }
+
+ private:
+  struct Message {
+    ControlWords control;
+    Bytes payload;
+    WireSize wire;
+    SimWork* work = nullptr;  // until it has left
+    bool placed = false;      // the payload is where the receiver wants it
+    std::vector<std::byte> kept;
+  };
+
+  void start_next();
+  void transfer_finished() override;
+  void take_payload(Message& message);
+  void arrived();
+  void match();
+  void deliver(const Message& message, SimWork& work);
+
+  Agenda& agenda_;
+  Transfers& transfers_;
+  Path path_;
+  TrafficCount& traffic_;
+  std::deque<Message> messages_;   // oldest first: arrived, then on the way, then in transfer, then waiting
+  size_t left_ = 0;                // of them have left the sender
+  size_t arrived_ = 0;             // of those have arrived
+  std::deque<SimWork*> expected_;  // receives that no message has finished, oldest first
+  bool transferring_ = false;
+  bool cut_ = false;
+  bool receiver_gone_ = false;
+};
+
+class SimWork final : public Work {
+ public:
+  SimWork(SimCommunicator& owner, Rank peer, bool sending) : owner_(&owner), peer_(peer), sending_(sending) {}
+  ~SimWork() override;
+
+  enum class State : uint8_t { pending, finished, failed };
+  State state() const { return state_; }
+  const Error& error() const { return *error_; }
+  Rank peer() const { return peer_; }
+  bool sending() const { return sending_; }
+
+  void finish();
+  void fail(const Error& error);
+
+  // A receive's.
+  ControlWords* control = nullptr;
+  Bytes payload;
+  // The owner's lane waits for it.
+  bool awaited = false;
+  // In the owner's list of pending works.
+  std::list<SimWork*>::iterator place;
+
+ private:
+  void end(State state);
+
+  SimCommunicator* owner_;
+  std::optional<Error> error_;
+  Rank peer_;
+  State state_ = State::pending;
+  bool sending_;
+};
+
+}  // namespace xdc

@@ -1,0 +1,66 @@
+// Which hosts and lines does SimGrid see, and how does a message get from one member to another?
+//
+// Every node is a host with one LAN port per direction; every member of a node that is shared by several also has a host of
+// its own, with one intra-node port per direction. Messages start and end at hosts, so which pair of them a message takes says
+// which ports it crosses: inside a node the members' own, else the nodes'. A datacenter is a star around its switch; between
+// datacenters a route is [uplink] lines [uplink], both directions apart. Memory grows with hosts and pairs of datacenters.
+//
+// No line has a latency of SimGrid's: with any, its sharing depends on round-trip times. Path::latency is charged on arrival.
+#pragma once
+
+#include <vector>
+
+#include "core/config/topology.hpp"
+#include "core/membership/cluster.hpp"
+#include "sim/compat.hpp"
+
+namespace xdc {
+
+struct Path {
+  sg::Host* from = nullptr;
+  sg::Host* to = nullptr;
+  Duration latency;
+  double rate_limit = 0;  // bytes per second, of all streams of the line together; 0: none
+};
+
+class Platform {
+ public:
+  // Requires a topology that was validated: bandwidths above 0, a route between all datacenters that have members.
+  Platform(const Topology& topology, const Cluster& cluster);
+
+  // Where the member's lanes run.
+  sg::Host* host_of(MemberId member) const;
+  // Requires from != to.
+  Path path(MemberId from, MemberId to) const;
+  // The port that members of one datacenter reach each other through. Requires a != b.
+  const LineSpec& local_line(MemberId a, MemberId b) const;
+
+ private:
+  struct DatacenterSite {
+    std::vector<sg::Host*> nodes;
+    sg::NetZone* zone = nullptr;
+    sg::NetPoint* gateway = nullptr;
+    std::vector<sg::LinkInRoute> leave, enter;  // the uplink, if there is one
+  };
+  // From one datacenter to another.
+  struct WanPath {
+    bool reachable = false;
+    Duration latency;
+    double rate_limit = 0;
+  };
+
+  void build_datacenter(int index, sg::NetZone* root);
+  void build_member_ports();
+  void build_routes(sg::NetZone* root);
+  WanPath wan_path(int from, int to, const Route& route) const;
+  const Member& member(MemberId id) const { return cluster_.members[static_cast<size_t>(id)]; }
+  const DatacenterSpec& datacenter(int index) const { return topology_.datacenters[static_cast<size_t>(index)]; }
+
+  const Topology& topology_;
+  const Cluster& cluster_;
+  std::vector<DatacenterSite> sites_;
+  std::vector<sg::Host*> member_ports_;  // nullptr: alone on its node
+  std::vector<WanPath> wan_;             // [from * datacenters + to]
+};
+
+}  // namespace xdc

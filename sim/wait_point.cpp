@@ -1,0 +1,50 @@
+#include "sim/wait_point.hpp"
+
+#include "sim/lane_register.hpp"
+
+namespace xdc {
+
+bool WaitPoint::wait(Deadline deadline, FunctionRef<bool()> ready, Describe describe) {
+  if (ready()) {
+    return true;
+  }
+  ScopedEvent alarm(agenda_);
+  bool expired = false;
+  while (deadline >= Agenda::now() && !expired) {
+    if (deadline != kNoDeadline && !alarm.pending()) {
+      // When the deadline has come, one more event for the same moment: it runs after all that lanes still do in it.
+      const bool last = deadline <= Agenda::now();
+      alarm.set(deadline, [this, &expired, last] {
+        expired = last;
+        wake();
+      });
+    }
+    park(describe, deadline);
+    if (ready()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void WaitPoint::park(Describe describe, Deadline deadline) {
+  XDC_CHECK_MSG(!parked_, "two lanes wait at one place");
+  const WaitingLane waiting(describe, deadline);
+  // A lane that is killed here leaves the place free for the next one.
+  struct Parked {
+    bool& flag;
+    explicit Parked(bool& f) : flag(f) { flag = true; }
+    ~Parked() { flag = false; }
+  } const parked(parked_);
+  woken_ = false;
+  semaphore_->acquire();
+}
+
+void WaitPoint::wake() {
+  if (parked_ && !woken_) {
+    woken_ = true;
+    semaphore_->release();
+  }
+}
+
+}  // namespace xdc
