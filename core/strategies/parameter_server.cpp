@@ -252,6 +252,7 @@ StrategyKind parameter_server_kind() {
             add_servers(cluster, topology, server.placement, server.shards);
           },
       .resolve = resolve,
+      .describe = describe,
       .payload_per_round = payload_per_round,
       .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
         return std::make_unique<ParameterServerWorker>(plan, env, self);
