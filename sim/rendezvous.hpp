@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,16 +30,17 @@ class Rendezvous {
                       const std::function<std::unique_ptr<Thing>()>& make) {
     const auto rank = static_cast<size_t>(view.rank_of(me));
     XDC_CHECK_MSG(view.rank_of(me) >= 0, "a member connects to a view that it is not in");
-    auto& gathering = gatherings_[{view.epoch, std::string(purpose)}];
+    auto* found = find(view, purpose, me);
+    if (found == nullptr) {
+      return Error{ErrorCode::view_changed,
+                   fmt::format("{} and others mean different members by view {} of \"{}\"", cluster_.describe(me), view.epoch, purpose)};
+    }
+    Gathering& gathering = *found;
     if (gathering.thing == nullptr) {
       gathering.members = view.members;
       gathering.seats.resize(view.members.size());
       gathering.missing = view.members.size();
       gathering.thing = make();
-    }
-    if (gathering.members != view.members) {
-      return Error{ErrorCode::view_changed,
-                   fmt::format("{} and others mean different members by view {} of \"{}\"", cluster_.describe(me), view.epoch, purpose)};
     }
     XDC_CHECK_MSG(!gathering.seats[rank].taken,
                   fmt::format("{} connects \"{}\" of view {} twice", cluster_.describe(me), purpose, view.epoch));
@@ -72,6 +75,17 @@ class Rendezvous {
     std::unique_ptr<Thing> thing;
   };
 
+  // The gathering of exactly these members, a new one if need be; nullptr when `me` is expected among others. Views of one name
+  // are equal or have no member in common: each datacenter may have its own.
+  Gathering* find(const View& view, std::string_view purpose, MemberId me) {
+    auto& same_name = gatherings_[{view.epoch, std::string(purpose)}];
+    for (auto& gathering : same_name) {
+      if (gathering.members == view.members) return &gathering;
+      if (std::binary_search(gathering.members.begin(), gathering.members.end(), me)) return nullptr;
+    }
+    return &same_name.emplace_back();
+  }
+
   bool wait(Gathering& gathering, Deadline deadline, Describe describe) {
     WaitPoint waiter(agenda_);
     struct Listed {
@@ -100,7 +114,7 @@ class Rendezvous {
 
   Agenda& agenda_;
   const Cluster& cluster_;
-  std::map<std::pair<uint64_t, std::string>, Gathering> gatherings_;
+  std::map<std::pair<uint64_t, std::string>, std::list<Gathering>> gatherings_;
 };
 
 }  // namespace xdc

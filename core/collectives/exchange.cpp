@@ -125,8 +125,28 @@ void copy(ExchangeSite& site, Tensor to, Tensor from) { site.device.copy(site.st
 
 Status finish(ExchangeSite& site, Deadline deadline) { return site.device.wait(site.device.record(site.stream), deadline); }
 
+Transfer& Transfer::operator=(Transfer&& other) {
+  XDC_CHECK(work == nullptr);
+  communicator = other.communicator;
+  work = std::move(other.work);
+  peer = other.peer;
+  sending = other.sending;
+  tag = other.tag;
+  control = std::move(other.control);
+  bytes = other.bytes;
+  elements = other.elements;
+  return *this;
+}
+
+Transfer::~Transfer() {
+  if (work != nullptr) {
+    communicator->abort({ErrorCode::aborted, "the exchange was given up before all its messages had passed"});
+  }
+}
+
 Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, Bytes payload) {
   Transfer transfer;
+  transfer.communicator = &site.communicator;
   transfer.peer = to;
   transfer.sending = true;
   transfer.tag = tag;
@@ -138,6 +158,7 @@ Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum
 
 Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, Bytes payload, int64_t elements) {
   Transfer transfer;
+  transfer.communicator = &site.communicator;
   transfer.peer = from;
   transfer.tag = tag;
   transfer.control = std::make_unique<ControlWords>();
@@ -154,8 +175,14 @@ Result<ControlSum> await(ExchangeSite& site, Transfer& transfer, Deadline deadli
     return fmt::format("round {}, bucket {}, part {}: {} {} ({})", transfer.tag.round, transfer.tag.bucket, transfer.tag.part,
                        transfer.sending ? "sending to" : "waiting for", site.describe(transfer.peer), phase_name(transfer.tag.phase));
   };
+  // Whoever called gives the exchange up and drops its other works, which only an aborted communicator lets go of.
+  const auto give_up = [&](const Error& error) {
+    auto with_place = with_context(error, context());
+    site.communicator.abort(with_place);
+    return with_place;
+  };
   if (!waited.ok()) {
-    return with_context(waited.error(), context());
+    return give_up(waited.error());
   }
   transfer.work.reset();
   if (transfer.sending) {
@@ -163,7 +190,7 @@ Result<ControlSum> await(ExchangeSite& site, Transfer& transfer, Deadline deadli
   }
   auto sum = from_control(*transfer.control, transfer.tag);
   if (!sum.ok()) {
-    return with_context(sum.error(), context());
+    return give_up(sum.error());
   }
   return sum;
 }
