@@ -215,6 +215,22 @@ void read_top(Scenario& out, Diagnostics& diagnostics) {
   top.finish();
 }
 
+// Of what is run, variant by variant: what was inherited, overridden or set is all the same. Without paths.
+std::string canonical_of(const Scenario& scenario) {
+  auto out = fmt::format("seed {}\n", scenario.seed);
+  for (const auto& variant : scenario.variants) {
+    auto root = variant.root;
+    auto& table = std::get<ValueTable>(root.node);
+    table.erase("topology");
+    if (const auto data = table.find("data"); data != table.end() && data->second.table() != nullptr) {
+      std::get<ValueTable>(data->second.node).erase("path");
+    }
+    out += fmt::format("{}\n{}\n", variant.name, canonical_text(root));
+  }
+  const auto faults = scenario.root.table()->find("fault");
+  return faults == scenario.root.table()->end() ? out : out + canonical_text(faults->second);
+}
+
 // What every variant starts from.
 Value base_of(const Value& root) {
   Value base = root;
@@ -246,25 +262,15 @@ std::optional<Scenario> read_scenario(const std::string& path, const std::vector
   apply_general(out.root, overrides, false, diagnostics);
   read_top(out, diagnostics);
   out.variants = read_variants(out.root, base_of(out.root), overrides, diagnostics);
+  out.canonical = canonical_of(out);
   return out;
 }
 
 std::string scenario_digest(const Scenario& scenario, std::string_view topology_canonical) {
-  // Of what is run, variant by variant: what was inherited, overridden or set is all the same.
-  const auto without_paths = [](Value root) {
-    auto& table = std::get<ValueTable>(root.node);
-    table.erase("topology");
-    if (const auto data = table.find("data"); data != table.end() && data->second.table() != nullptr) {
-      std::get<ValueTable>(data->second.node).erase("path");
-    }
-    return canonical_text(root);
-  };
   Digest digest;
   digest.update(topology_canonical);
-  digest.update(fmt::format("\nseed {}\n", scenario.seed));
-  for (const auto& variant : scenario.variants) digest.update(fmt::format("{}\n{}\n", variant.name, without_paths(variant.root)));
-  const auto faults = scenario.root.table()->find("fault");
-  if (faults != scenario.root.table()->end()) digest.update(canonical_text(faults->second));
+  digest.update("\n");
+  digest.update(scenario.canonical);
   return digest.hex();
 }
 

@@ -110,6 +110,7 @@ struct Scenario {
   ScenarioData data;
   std::vector<ScenarioVariant> variants;  // at least one, order of the file
   std::vector<ScenarioFault> faults;
+  std::string canonical;  // every variant as it is run, seed and faults: what the digest is taken of, also when variants are left out
 };
 
 // Reads the file and applies `sets`, each "a.b=c" (the part after = is a TOML value, or else a text). A key that variants may

@@ -21,13 +21,25 @@ std::vector<const MemberReport*> workers_of(const VariantFacts& facts, const std
   return out;
 }
 
+// Whoever was told of a failure fails as well; what a reader needs is the one that told.
+const MemberReport* first_failure(const std::vector<MemberReport>& members) {
+  const MemberReport* out = nullptr;
+  for (const auto& member : members) {
+    if (member.error.empty()) continue;
+    const auto code = static_cast<ErrorCode>(member.error_code);
+    if (code != ErrorCode::peer_lost && code != ErrorCode::aborted) return &member;
+    if (out == nullptr) out = &member;
+  }
+  return out;
+}
+
 Status check_members(const VariantFacts& facts, const std::vector<MemberReport>& members) {
   if (members.size() != facts.members.size()) {
     return Error{ErrorCode::failed, fmt::format("{} of {} members left a report", members.size(), facts.members.size())};
   }
+  if (const auto* failure = first_failure(members)) return Error{ErrorCode::failed, failure->error};
   const MemberReport* first = nullptr;
   for (const auto& member : members) {
-    if (!member.error.empty()) return Error{ErrorCode::failed, member.error};
     if (member.parameters_digest.empty()) continue;
     if (first != nullptr && member.parameters_digest != first->parameters_digest) {
       return Error{ErrorCode::failed, fmt::format("replicas differ: member {} ended with parameters {}, member {} with {}", first->member,

@@ -77,6 +77,9 @@ TEST_CASE("a member's failure is the variant's") {
   auto members = example_members();
   members[1].error = "beijing rank 1: round 3: timeout";
   CHECK(assemble(example_facts(), members).error().message == "beijing rank 1: round 3: timeout");
+  members[0].error = "beijing rank 0: the peer gave up";
+  members[0].error_code = static_cast<int>(ErrorCode::peer_lost);
+  CHECK(assemble(example_facts(), members).error().message == "beijing rank 1: round 3: timeout");
   members.pop_back();
   CHECK_THAT(assemble(example_facts(), members).error().message, Contains("3 of 4 members"));
 }

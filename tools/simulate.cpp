@@ -1,0 +1,79 @@
+#include "tools/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/config/device_table.hpp"
+#include "core/math/cpu_kernels.hpp"
+#include "core/math/null_kernels.hpp"
+#include "core/math/numerics.hpp"
+#include "core/rank_main/rank_main.hpp"
+#include "sim/run.hpp"
+
+namespace xdc {
+namespace {
+
+// Servers run on the processors of their datacenter's nodes.
+WorldSpec world_of(const RunSpec& spec) {
+  WorldSpec world{
+      spec.topology, spec.cluster(), {}, spec.payload, fmt::format("seed {}, {}, {}", spec.seed, spec.scenario_path, spec.variant)};
+  const auto* host = find_device(spec.topology, "cpu");
+  XDC_CHECK(host != nullptr);
+  for (const auto& member : world.cluster.members) {
+    world.devices.push_back(member.role == Role::worker ? spec.devices[static_cast<size_t>(member.datacenter)] : *host);
+  }
+  return world;
+}
+
+// The number of steps that ends the run; 0 where time ends it.
+int64_t planned_steps(const RunSpec& spec) {
+  const auto& stop = spec.train.stop;
+  const auto schedule = spec.schedule();
+  if (stop.steps) return *stop.steps;
+  if (stop.samples) return schedule.first_step_reaching(*stop.samples);
+  if (stop.epochs) return *stop.epochs * schedule.steps_per_epoch();
+  return 0;
+}
+
+Observer progress_observer(const RunSpec& spec, const std::function<void(double)>& progress) {
+  return [steps = planned_steps(spec), limit = spec.train.stop.time, &progress](const TraceEvent& event) {
+    if (event.event != "step" || !progress) return;
+    if (steps > 0) {
+      progress(static_cast<double>(event.step) / static_cast<double>(steps));
+    } else if (limit) {
+      progress(static_cast<double>(event.time.ns) / static_cast<double>(limit->ns));
+    }
+  };
+}
+
+}  // namespace
+
+Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const std::function<void(double)>& progress) {
+  const bool real = spec.payload == PayloadKind::real;
+  if (real) XDC_TRY(pin_numerics(spec.numerics == Numerics::native ? CpuNumerics::native : CpuNumerics::portable));
+  std::unique_ptr<Kernels> arithmetic;
+  if (real) {
+    arithmetic = std::make_unique<CpuKernels>();
+  } else {
+    arithmetic = std::make_unique<NullKernels>();
+  }
+  std::vector<Status> outcomes(spec.cluster().members.size());
+  const auto end = run_world(world_of(spec), *arithmetic, progress_observer(spec, progress),
+                             [&](Env& env, MemberId self) { outcomes[static_cast<size_t>(self)] = rank_main(env, spec, self); });
+  if (!end.ok()) return end.error();
+  std::vector<MemberReport> reports;
+  for (const auto& member : spec.cluster().members) {
+    const auto text = end.value().stored(report_key(member.id));
+    const auto& outcome = outcomes[static_cast<size_t>(member.id)];
+    if (!text) {
+      return Error{ErrorCode::failed, fmt::format("{} left no report{}", spec.cluster().describe(member.id),
+                                                  outcome.ok() ? "" : ": " + outcome.error().message)};
+    }
+    XDC_TRY_ASSIGN(auto report, member_report_from_json(*text));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace xdc

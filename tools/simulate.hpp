@@ -1,0 +1,17 @@
+// How is one variant simulated? In this process, which can do it once.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/report/report.hpp"
+#include "core/validate/run_spec.hpp"
+
+namespace xdc {
+
+// Every member's account, by member id. `progress` is called with how much of the run is done, 0 to 1, as steps end.
+// Errors: failed, when the simulation is stuck or the processor's arithmetic cannot be set up; a member's own failure is in its
+// account.
+Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const std::function<void(double)>& progress);
+
+}  // namespace xdc
