@@ -1,246 +1,183 @@
-// xdc-run: trains a scenario for real, one process a rank, and prints what came of it.
+// xdc-run: trains a scenario for real, one process a rank, and prints what came of it. A thin main: options in, report out.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
-#include "core/base/log.hpp"
-#include "core/config/scenario.hpp"
 #include "core/math/numerics.hpp"
 #include "core/rank_main/variant_facts.hpp"
 #include "core/report/table.hpp"
-#include "core/validate/validate.hpp"
 #include "exec/cuda/summary.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
+#include "tools/program.hpp"
 
+namespace xdc {
 namespace {
 
-using namespace xdc;
-
-constexpr int kDone = 0;
-constexpr int kExpectationFailed = 1;
-constexpr int kBadInput = 2;
-constexpr int kRunFailed = 3;
-
 struct Options {
-  std::string scenario;
-  std::vector<std::string> variants;
-  std::vector<std::string> sets;
+  ScenarioRequest request;
+  std::string program;
   std::string json;
   std::string device;
   std::string log_directory;
-  std::optional<uint64_t> seed;
-  bool validate_only = false;
+  std::optional<int64_t> seed;
+  bool validate_only = false, version = false;
   std::string rank;  // for the launcher's own use
 };
 
-// nullopt: nothing is to be run; `exit_code` says what came of it.
-std::optional<Options> read_command_line(int argc, char** argv, int& exit_code) {
-  Options options;
-  CLI::App app{"Trains a scenario for real, one process a rank on this machine, and prints a table of what came of it."};
-  app.set_version_flag("--version", fmt::format("xdc-run {}", XDC_VERSION));
-  app.add_option("SCENARIO", options.scenario, "The scenario file")->required();
-  app.add_option("--variant", options.variants, "Run only the variant of this name; may be given again")->expected(1);
-  app.add_option("--set", options.sets, "Override a key of the scenario, as in --set train.stop.epochs=1; may be given again")->expected(1);
-  app.add_option("--json", options.json, "Write the report as JSON to this file; - writes it to stdout, and the table to stderr");
-  app.add_option("--seed", options.seed, "Override the scenario's seed");
-  app.add_option("--device", options.device, "cpu or cuda; default: what the topology's devices are")
+constexpr const char* kFooter =
+    "Exit codes: 0 done, 1 an expectation of the scenario failed, 2 bad input, 3 the run failed or was interrupted.\n"
+    "Examples:\n"
+    "  xdc-run scenarios/quickstart.toml\n"
+    "  xdc-run scenarios/bank_ocr.toml --device cpu --variant 'central PS' --set train.stop.epochs=1 --json report.json\n";
+
+void declare(CLI::App& app, Options& options) {
+  app.footer(kFooter);
+  app.add_option("SCENARIO", options.request.path, "the scenario to run (TOML)");
+  // One value each, so that what follows is not swallowed.
+  app.add_option("--variant", options.request.variants, "only this variant (may be given several times)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--set", options.request.sets,
+                 "override a key of the scenario: a.b=c, variant[0].a=c, 'variant.NAME.a=c'; the value is TOML or a text (several times)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--json", options.json, "write the report as JSON; -: to stdout, and the table to stderr")->type_name("FILE");
+  app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_option("--device", options.device, "what ranks train on: cpu or cuda (default: what the topology's devices are)")
+      ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--log-dir", options.log_directory, "Also write each rank's output and events to files in this directory");
-  app.add_flag("--validate", options.validate_only, "Check the scenario, its topology and data, and run nothing");
+  app.add_option("--log-dir", options.log_directory, "also write each rank's output and events to files in this directory")
+      ->type_name("DIR");
+  app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
+  app.add_flag("--version", options.version, "print the version");
   app.add_option(kRankOption, options.rank)->group("");
-  app.footer("Exit codes: 0 done, 1 an expectation failed, 2 bad input, 3 the run failed.");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    exit_code = app.exit(error) == 0 ? kDone : kBadInput;
-    return std::nullopt;
-  }
-  if (options.seed) {
-    options.sets.push_back(fmt::format("seed={}", *options.seed));
-  }
-  return options;
 }
 
-bool keep_named(std::vector<ScenarioVariant>& variants, const std::vector<std::string>& names) {
-  std::vector<std::string> known;
-  for (const ScenarioVariant& variant : variants) {
-    known.push_back(variant.name);
-  }
-  bool all_known = true;
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      const std::string nearest = nearest_name(name, known);
-      log(LogLevel::error, fmt::format("--variant: there is no \"{}\"{}; there are: {}", name,
-                                       nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest), fmt::join(known, ", ")));
-      all_known = false;
-    }
-  }
-  std::erase_if(variants, [&names](const ScenarioVariant& variant) {
-    return !names.empty() && std::find(names.begin(), names.end(), variant.name) == names.end();
-  });
-  return all_known;
-}
-
-// Empty after errors, which are printed.
-std::vector<RunSpec> read_specs(const Options& options) {
-  Diagnostics diagnostics;
-  std::optional<Scenario> scenario = read_scenario(options.scenario, options.sets, diagnostics);
-  std::vector<RunSpec> specs;
-  if (scenario && keep_named(scenario->variants, options.variants)) {
-    specs = validate(*scenario, diagnostics);
-  }
-  if (!diagnostics.ok()) {
-    std::fputs(diagnostics.text().c_str(), stderr);
-    return {};
-  }
-  for (const RunSpec& spec : specs) {
-    if (spec.payload == PayloadKind::phantom) {
-      log(LogLevel::error,
-          fmt::format("{}: payload = \"phantom\" has no contents to train with; simulate it with xdc-sim, or say payload = \"real\"",
-                      options.scenario));
-      return {};
-    }
-  }
-  return specs;
+int fail(ExitCode code, const Error& error) {
+  fmt::print(stderr, "xdc-run: {}\n", error.message);
+  return code;
 }
 
 // Says which device is used, and why that one.
-Status choose_device(const std::string& asked, const RunSpec& spec) {
-  const bool topology_says_cuda =
-      std::any_of(spec.devices.begin(), spec.devices.end(), [](const DeviceSpec& device) { return device.name != "cpu"; });
-  const bool cuda = asked.empty() ? topology_says_cuda : asked == "cuda";
-  const std::string why = asked.empty() ? fmt::format("as the topology {} says", spec.topology.path) : "as --device says";
-  if (cuda) {
+Result<std::string> choose_device(const Options& options, const RunSpec& spec) {
+  const bool only_cpus =
+      std::all_of(spec.devices.begin(), spec.devices.end(), [](const DeviceSpec& device) { return device.name == "cpu"; });
+  const std::string device = !options.device.empty() ? options.device : only_cpus ? "cpu" : "cuda";
+  const std::string why = options.device.empty() ? fmt::format("as the devices of {} say", spec.topology.path) : "as --device says";
+  if (device == "cuda") {
     const auto summary = cuda_device_summary();
     return Error{ErrorCode::unsupported,
-                 fmt::format("device cuda, {}: {}; --device cpu trains the same on processors", why,
-                             summary.ok() ? "training on GPUs is not part of this version (there is " + summary.value() + ")"
+                 fmt::format("ranks would train on GPUs, {}, but {}. `--device cpu` trains the same on processors.", why,
+                             summary.ok() ? fmt::format("this version trains on processors only (found: {})", summary.value())
                                           : summary.error().message)};
   }
-  log(LogLevel::info, fmt::format("device cpu, {}; {}", why, describe_numerics()));
+  return fmt::format("device cpu, {}; {}", why, describe_numerics());
+}
+
+Status check_payload(const RunSpec& spec) {
+  if (spec.payload == PayloadKind::phantom) {
+    return Error{ErrorCode::unsupported,
+                 "payload = \"phantom\" has no contents to train with: simulate it with xdc-sim, or add --set payload=real"};
+  }
   return ok_status();
 }
 
-std::vector<std::string> rank_arguments(const char* program, const Options& options, const RunSpec& spec) {
-  std::vector<std::string> arguments{program, options.scenario, "--variant", spec.variant, "--device", "cpu"};
-  for (const std::string& set : options.sets) {
+std::vector<std::string> rank_arguments(const Options& options, const RunSpec& spec) {
+  std::vector<std::string> arguments{options.program, options.request.path, "--variant", spec.variant};
+  for (const std::string& set : options.request.sets) {
     arguments.insert(arguments.end(), {"--set", set});
   }
   return arguments;
 }
 
-RunReport report_head(const Options& options, const std::vector<RunSpec>& specs) {
-  const RunSpec& first = specs.front();
-  RunReport report;
-  report.program = "xdc-run";
-  report.version = XDC_VERSION;
-  report.scenario = options.scenario;
-  report.scenario_digest = first.scenario_digest;
-  report.seed = first.seed;
-  report.payload = "real";
-  report.numerics = first.numerics == Numerics::native ? "native" : "portable";
-  report.model = first.model_name;
-  report.data = first.data.source;
-  report.datacenters = first.cluster().datacenters;
-  return report;
+int run_rank(const Options& options, const Plan& plan) {
+  const auto rank = read_rank_options(options.rank);
+  return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
 }
 
-VariantReport run_variant(const char* program, const Options& options, const RunSpec& spec, bool& interrupted) {
+VariantReport run_variant(const Options& options, const RunSpec& spec, bool& interrupted) {
   const VariantFacts facts = facts_of(spec);
-  log(LogLevel::info, fmt::format("variant \"{}\": {} ranks", spec.variant, spec.cluster().members.size()));
+  fmt::print(stderr, "xdc-run: {}: {} ranks\n", spec.variant, spec.cluster().members.size());
   const SteadyClock clock;
-  const auto members = launch(spec, {rank_arguments(program, options, spec), options.log_directory});
-  auto report = members.ok() ? assemble(facts, members.value()) : Result<VariantReport>(members.error());
+  const auto members = launch(spec, {rank_arguments(options, spec), options.log_directory});
+  const auto report = members.ok() ? assemble(facts, members.value()) : Result<VariantReport>(members.error());
+  VariantReport out = report.ok() ? report.value() : failed_variant(facts, report.error().message);
   if (!report.ok()) {
     interrupted = report.error().code == ErrorCode::aborted;
-    log(LogLevel::error, fmt::format("variant \"{}\": {}", spec.variant, report.error().message));
-    report = failed_variant(facts, report.error().message);
+    fmt::print(stderr, "xdc-run: {}: {}\n", spec.variant, report.error().message);
   }
-  report.value().wall_s = to_seconds(clock.now() - TimePoint{});
-  return std::move(report).value();
+  out.wall_s = to_seconds(clock.now() - TimePoint{});
+  return out;
 }
 
-int terminal_width(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TableStyle{}.width;
-}
-
-// The table to stdout, or to stderr where stdout is for the JSON alone.
-int print(const RunReport& report, const Options& options) {
-  const bool json_on_stdout = options.json == "-";
-  std::FILE* out = json_on_stdout ? stderr : stdout;
-  const bool colour = ::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr;
-  std::fputs(render_table(report, {colour, terminal_width(::fileno(out))}).c_str(), out);
-  if (json_on_stdout) {
-    std::fputs(to_json(report).c_str(), stdout);
-  } else if (!options.json.empty()) {
-    std::ofstream file(options.json);
-    file << to_json(report) << std::flush;
-    if (!file) {
-      log(LogLevel::error, fmt::format("--json: cannot write {}", options.json));
-      return kRunFailed;
-    }
+int run_all(const Options& options, const Plan& plan) {
+  std::optional<OutputFile> json;
+  if (!options.json.empty()) {
+    auto opened = OutputFile::open(options.json);
+    if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--json"));
+    json.emplace(std::move(opened).value());
   }
-  int code = kDone;
-  for (const VariantReport& variant : report.variants) {
-    code = !variant.error.empty() ? kRunFailed : code == kDone && !variant.expectations_met() ? kExpectationFailed : code;
+  if (!options.log_directory.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.log_directory, error);
+    if (error) return fail(kBadInput, {ErrorCode::invalid, fmt::format("--log-dir: {}: {}", options.log_directory, error.message())});
   }
-  return code;
-}
-
-bool make_log_directory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    log(LogLevel::error, fmt::format("--log-dir: cannot make {}: {}", directory, error.message()));
-  }
-  return !error;
-}
-
-int run(int argc, char** argv) {
-  int exit_code = kDone;
-  const auto options = read_command_line(argc, argv, exit_code);
-  if (!options) {
-    return exit_code;
-  }
-  const std::vector<RunSpec> specs = read_specs(*options);
-  if (specs.empty()) {
-    return kBadInput;
-  }
-  if (!options->rank.empty()) {
-    const auto rank = read_rank_options(options->rank);
-    if (!rank.ok()) {
-      log(LogLevel::error, rank.error().message);
-      return kBadInput;
-    }
-    return run_rank_process(specs.front(), rank.value());
-  }
-  if (const Status device = choose_device(options->device, specs.front()); !device.ok()) {
-    log(LogLevel::error, device.error().message);
-    return kBadInput;
-  }
-  if (options->validate_only) {
-    log(LogLevel::info, fmt::format("{}: {} variants can be run", options->scenario, specs.size()));
-    return kDone;
-  }
-  if (!options->log_directory.empty() && !make_log_directory(options->log_directory)) {
-    return kBadInput;
-  }
-  RunReport report = report_head(*options, specs);
+  RunReport report = report_head("xdc-run", plan);
   bool interrupted = false;
-  for (size_t i = 0; i < specs.size() && !interrupted; ++i) {
-    report.variants.push_back(run_variant(argv[0], *options, specs[i], interrupted));
+  for (size_t i = 0; i < plan.specs.size() && !interrupted; ++i) {
+    report.variants.push_back(run_variant(options, plan.specs[i], interrupted));
   }
-  return interrupted ? kRunFailed : print(report, *options);
+  if (interrupted) {
+    return fail(kRunFailed, {ErrorCode::aborted,
+                             fmt::format("interrupted: {} of {} variants were done", report.variants.size() - 1, plan.specs.size())});
+  }
+  std::FILE* table_to = json && json->is_stdout() ? stderr : stdout;
+  const auto printed = print(table_to, render_table(report, {wants_colour(table_to)}));
+  if (!printed.ok()) return fail(kRunFailed, printed.error());
+  if (json) {
+    const auto written = json->write(to_json(report));
+    if (!written.ok()) return fail(kRunFailed, written.error());
+  }
+  return exit_code_of(report);
+}
+
+int dispatch(Options& options) {
+  if (options.version) {
+    return print(stdout, fmt::format("xdc-run {}\n", program_version())).ok() ? kDone : kRunFailed;
+  }
+  if (options.request.path.empty()) {
+    fmt::print(stderr, "xdc-run: which scenario? Try scenarios/quickstart.toml, or --help\n");
+    return kBadInput;
+  }
+  if (options.seed) options.request.sets.push_back(fmt::format("seed={}", *options.seed));
+  const auto plan = make_plan(options.request);
+  if (!plan) return kBadInput;
+  if (!options.rank.empty()) return run_rank(options, *plan);
+  if (options.validate_only) {
+    const auto printed = print(stdout, describe_plan(*plan));
+    return printed.ok() ? kDone : fail(kRunFailed, printed.error());
+  }
+  if (const Status real = check_payload(plan->specs.front()); !real.ok()) return fail(kBadInput, real.error());
+  const auto device = choose_device(options, plan->specs.front());
+  if (!device.ok()) return fail(kBadInput, device.error());
+  fmt::print(stderr, "xdc-run: {}\n", device.value());
+  return run_all(options, *plan);
 }
 
 }  // namespace
+}  // namespace xdc
 
-int main(int argc, char** argv) { return run(argc, argv); }
+int main(int argc, char** argv) {
+  CLI::App app("Trains across datacenters for real: one process a rank, on this machine.", "xdc-run");
+  xdc::Options options;
+  options.program = argv[0];
+  xdc::declare(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? xdc::kDone : xdc::kBadInput;
+  }
+  return xdc::dispatch(options);
+}
