@@ -86,8 +86,15 @@ void copy(ExchangeSite& site, Tensor to, Tensor from);
 // Blocks until all that was enqueued on the site's stream is done.
 Status finish(ExchangeSite& site, Deadline deadline);
 
-// A message under way, with what is needed to say what it was.
+// A message under way, with what is needed to say what it was. Dropped before it is finished, by a return that something else
+// made necessary, it breaks its communicator: half an exchange is none, and the bytes it borrows are about to go.
 struct Transfer {
+  Transfer() = default;
+  Transfer(Transfer&&) = default;
+  Transfer& operator=(Transfer&& other);
+  ~Transfer();
+
+  Communicator* communicator = nullptr;
   WorkPtr work;
   Rank peer = 0;
   bool sending = false;
@@ -101,7 +108,8 @@ struct Transfer {
 Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, Bytes payload);
 Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, Bytes payload, int64_t elements);
 
-// Waits for one transfer. The sum is what came with it (zero when sending). Errors name peer, round, bucket and part.
+// Waits for one transfer. The sum is what came with it (zero when sending). Errors name peer, round, bucket and part, and break
+// the communicator: also a timeout, because an exchange that misses a message cannot go on.
 Result<ControlSum> await(ExchangeSite& site, Transfer& transfer, Deadline deadline);
 Status await_all(ExchangeSite& site, std::vector<Transfer>& transfers, Deadline deadline);
 

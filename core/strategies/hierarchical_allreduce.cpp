@@ -42,7 +42,9 @@ class HierarchicalAllReduce : public WorkerStrategy {
   Status connect(const View& everyone, Deadline deadline) override {
     XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "hierarchical", deadline));
     if (hierarchy_.local().size() > 1) {
-      auto native = env_.fabric.native_collectives({everyone.epoch, hierarchy_.local().ranks}, "hierarchical inside", deadline);
+      // A purpose names one set of members: every datacenter has its own.
+      const auto& here = plan_.cluster.datacenters[static_cast<size_t>(hierarchy_.datacenter())];
+      auto native = env_.fabric.native_collectives({everyone.epoch, hierarchy_.local().ranks}, "hierarchical inside " + here, deadline);
       if (native.ok()) {
         native_ = std::move(native).value();
         XDC_TRY_ASSIGN(counts_, env_.device.allocate(Space::pinned, 2 * sizeof(int64_t)));

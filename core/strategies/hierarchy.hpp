@@ -14,6 +14,7 @@ class Hierarchy {
  public:
   Hierarchy(const Cluster& cluster, int lanes, MemberId self);
 
+  int datacenter() const { return datacenter_; }
   // My datacenter's workers, in rank order.
   const Group& local() const { return local_; }
   // Whether some datacenter has several workers: then finished sums cross a `lan` somewhere, and everyone uses them as they
