@@ -8,6 +8,7 @@
 #include "core/rank_main/variant_facts.hpp"
 #include "core/report/table.hpp"
 #include "exec/cuda/summary.hpp"
+#include "exec/host/steady_clock.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
 #include "tools/program.hpp"
@@ -73,6 +74,8 @@ Result<std::string> choose_device(const Options& options, const RunSpec& spec) {
                              summary.ok() ? fmt::format("this version trains on processors only (found: {})", summary.value())
                                           : summary.error().message)};
   }
+  // The launcher trains nothing; pinned as its ranks will be, it can say what they use.
+  XDC_TRY(pin_numerics(spec.numerics == Numerics::native ? CpuNumerics::native : CpuNumerics::portable));
   return fmt::format("device cpu, {}; {}", why, describe_numerics());
 }
 

@@ -2,11 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -80,7 +81,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   close_fd(input);
   close_fd(pipe[1]);
   if (child.pid_ > 0) {
-    child.exit_fd_ = ::pidfd_open(child.pid_, 0);
+    child.exit_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, child.pid_, 0));  // glibc 2.36 declares pidfd_open for C only
   }
   if (child.exit_fd_ < 0) {
     errno = child.pid_ < 0 ? fork_error : errno;
