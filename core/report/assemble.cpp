@@ -196,10 +196,10 @@ void add_faults(const std::vector<const MemberReport*>& workers, VariantReport& 
 
 void add_expectations(const VariantFacts::Bounds& expect, VariantReport& out) {
   const auto add = [&](const char* key, double bound, std::optional<double> value, bool met) {
-    out.expectations.push_back({key, bound, value, met});
+    out.expectations.push_back({key, bound, value, value ? std::optional(met) : std::nullopt});
   };
-  if (const auto& bound = expect.accuracy_at_least) add("accuracy_at_least", *bound, out.accuracy, out.accuracy && *out.accuracy >= *bound);
-  if (const auto& bound = expect.loss_at_most) add("loss_at_most", *bound, out.loss, out.loss && *out.loss <= *bound);
+  if (const auto& bound = expect.accuracy_at_least) add("accuracy_at_least", *bound, out.accuracy, out.accuracy.value_or(0) >= *bound);
+  if (const auto& bound = expect.loss_at_most) add("loss_at_most", *bound, out.loss, out.loss.value_or(0) <= *bound);
   if (const auto& bound = expect.updates_lost) {
     const auto lost = static_cast<double>(out.faults.updates_lost);
     add("updates_lost", static_cast<double>(*bound), lost, out.faults.updates_lost == *bound);
@@ -257,7 +257,7 @@ double VariantReport::wan_bytes_per_step() const {
 }
 
 bool VariantReport::expectations_met() const {
-  return std::all_of(expectations.begin(), expectations.end(), [](const Expectation& expectation) { return expectation.met; });
+  return std::all_of(expectations.begin(), expectations.end(), [](const Expectation& expectation) { return expectation.met != false; });
 }
 
 }  // namespace xdc

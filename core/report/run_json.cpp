@@ -48,7 +48,10 @@ Json series_json(const SeriesReport& series) {
 
 Json expectations_json(const std::vector<Expectation>& expectations) {
   auto out = Json::array();
-  for (const auto& e : expectations) out.push_back({{"key", e.key}, {"bound", e.bound}, {"value", number(e.value)}, {"met", e.met}});
+  for (const auto& e : expectations) {
+    const Json met = e.met ? Json(*e.met) : Json(nullptr);
+    out.push_back({{"key", e.key}, {"bound", e.bound}, {"value", number(e.value)}, {"met", met}});
+  }
   return out;
 }
 

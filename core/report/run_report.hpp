@@ -47,7 +47,7 @@ struct Expectation {
   std::string key;  // "accuracy_at_least"
   double bound = 0;
   std::optional<double> value;
-  bool met = false;
+  std::optional<bool> met;  // nullopt: not checked, because a phantom run has no such value
 };
 
 struct VariantReport {
@@ -77,6 +77,7 @@ struct VariantReport {
 
   // Payload over all lines, per step.
   double wan_bytes_per_step() const;
+  // None failed.
   bool expectations_met() const;
 };
 

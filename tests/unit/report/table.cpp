@@ -76,12 +76,12 @@ TEST_CASE("what is not known or not reached is shown as such") {
 TEST_CASE("failures, warnings and missed expectations stand below the table") {
   auto run = two_variants();
   run.variants[0].warnings = {"bytes are off"};
-  run.variants[0].expectations = {{"accuracy_at_least", 0.97, 0.95, false}, {"loss_at_most", 1, std::nullopt, false}};
+  run.variants[0].expectations = {{"accuracy_at_least", 0.97, 0.95, false}, {"loss_at_most", 1, std::nullopt, std::nullopt}};
   run.variants.push_back(failed_variant(example_facts(), "beijing rank 1: round 3: waited 60 s"));
   const auto text = render_table(run, {});
   CHECK_THAT(text, Contains("central PS: warning: bytes are off"));
   CHECK_THAT(text, Contains("central PS: expectation not met: accuracy_at_least = 0.97, but it is 0.95"));
-  CHECK_THAT(text, Contains("loss_at_most = 1, but it is not known in a phantom run"));
+  CHECK_THAT(text, Contains("central PS: loss_at_most = 1 was not checked: the payload is phantom"));
   CHECK_THAT(text, Contains("central PS did not finish: beijing rank 1: round 3: waited 60 s"));
 }
 
