@@ -5,6 +5,7 @@
 // SimGrid's C headers lean on what the first one includes.
 // clang-format off
 #include <simgrid/s4u.hpp>
+#include <simgrid/simix.hpp>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/version.h>
@@ -12,6 +13,7 @@
 // clang-format on
 
 #include <string>
+#include <utility>
 
 namespace xdc::sg {
 
@@ -35,6 +37,12 @@ using simgrid::s4u::SemaphorePtr;
 inline NetZone* full_zone(const std::string& name) { return simgrid::s4u::create_full_zone(name); }
 inline NetZone* star_zone(const std::string& name, const NetZone* parent) {
   return simgrid::s4u::create_star_zone(name)->set_parent(parent);
+}
+
+// Runs `work` as SimGrid's own code: from a lane, no other lane runs meanwhile.
+template <class Work>
+void in_kernel(Work&& work) {
+  simgrid::kernel::actor::simcall_answered(std::forward<Work>(work));
 }
 
 }  // namespace xdc::sg

@@ -35,6 +35,7 @@ class Transfers {
   void cancel(TransferOwner& owner);
 
  private:
+  static void limit_rate(const sg::ActivityImpl* activity, double bytes_per_second);
   void collect();
   void report();
 
