@@ -44,34 +44,33 @@ Result<std::shared_ptr<Outbound>> Outbound::open(std::shared_ptr<ChannelState> s
 }
 
 void Outbound::start(const Call& call, const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue) {
-  context_.AddMetadata(kRunKey, call.run);
-  context_.AddMetadata(kEpochKey, std::to_string(state_->view.epoch));
-  context_.AddMetadata(kPurposeKey, state_->purpose);
-  context_.AddMetadata(kMembersKey, call.members_digest);
-  context_.AddMetadata(kFromKey, std::to_string(call.from));
-  context_.AddMetadata(kToKey, std::to_string(call.to));
-  stub_ = std::make_unique<grpc::GenericStub>(channel);
-  call_ = stub_->PrepareCall(&context_, kStreamMethod, queue);
-  call_->StartCall(started_tag_.start(shared_from_this()));
+  grpc_->context.AddMetadata(kRunKey, call.run);
+  grpc_->context.AddMetadata(kEpochKey, std::to_string(state_->view.epoch));
+  grpc_->context.AddMetadata(kPurposeKey, state_->purpose);
+  grpc_->context.AddMetadata(kMembersKey, call.members_digest);
+  grpc_->context.AddMetadata(kFromKey, std::to_string(call.from));
+  grpc_->context.AddMetadata(kToKey, std::to_string(call.to));
+  grpc_->stub = std::make_unique<grpc::GenericStub>(channel);
+  grpc_->call = grpc_->stub->PrepareCall(&grpc_->context, kStreamMethod, queue);
+  grpc_->call->StartCall(started_tag_.start(shared_from_this()));
 }
 
 void Outbound::on_started(bool ok) {
   if (ok) {
-    call_->ReadInitialMetadata(metadata_tag_.start(shared_from_this()));
+    grpc_->call->ReadInitialMetadata(metadata_tag_.start(shared_from_this()));
   } else {
-    call_->Finish(&status_, finished_tag_.start(shared_from_this()));
+    grpc_->call->Finish(&status_, finished_tag_.start(shared_from_this()));
   }
 }
 
 void Outbound::on_metadata(bool ok) {
+  const bool accepted = ok && grpc_->context.GetServerInitialMetadata().contains(kAcceptedKey);
   // Asked for now, answered when the call ends: this is how a peer that dies is noticed while nothing is being sent.
-  call_->Finish(&status_, finished_tag_.start(shared_from_this()));
-  if (ok && context_.GetServerInitialMetadata().contains(kAcceptedKey)) {
-    std::unique_lock lock(state_->mutex);
-    accepted_ = true;
-    state_->changed.notify_all();
-    pump(lock);
-  }
+  grpc_->call->Finish(&status_, finished_tag_.start(shared_from_this()));
+  std::unique_lock lock(state_->mutex);
+  accepted_ = accepted;
+  state_->changed.notify_all();
+  pump(lock);
 }
 
 void Outbound::send(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operation> operation) {
@@ -97,14 +96,16 @@ void Outbound::pump(std::unique_lock<std::mutex>& lock) {
     } else if (closing_ && !writes_done_) {
       writes_done_ = true;
       writing_ = true;
+      ++calling_;
       lock.unlock();
-      call_->WritesDone(written_tag_.start(shared_from_this()));
+      grpc_->call->WritesDone(written_tag_.start(shared_from_this()));
       lock.lock();
-      return;
+      --calling_;
     } else {
-      return;
+      break;
     }
   }
+  destroy_ended_call(lock);
 }
 
 void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
@@ -148,13 +149,15 @@ void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
     }
   }
   writing_ = true;
+  ++calling_;
   lock.unlock();
   {
     const grpc::ByteBuffer message(slices.data(), used);
     slices = {};
-    call_->Write(message, options, written_tag_.start(shared_from_this()));
+    grpc_->call->Write(message, options, written_tag_.start(shared_from_this()));
   }
   lock.lock();
+  --calling_;
 }
 
 void Outbound::on_written(bool ok) {
@@ -191,7 +194,7 @@ void Outbound::finish_in_order() {
 }
 
 void Outbound::on_finished(bool) {
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   ended_ = describe_end();
   for (const auto& operation : unfinished_) {
     operation->error = ended_;
@@ -199,6 +202,17 @@ void Outbound::on_finished(bool) {
   unfinished_.clear();
   unsent_.clear();
   state_->changed.notify_all();
+  destroy_ended_call(lock);
+}
+
+// Once its last write has been accounted for and nobody is inside it.
+void Outbound::destroy_ended_call(std::unique_lock<std::mutex>& lock) {
+  if (ended_ && !writing_ && calling_ == 0 && grpc_) {
+    auto ended_call = std::move(grpc_);
+    lock.unlock();
+    ended_call.reset();
+    lock.lock();
+  }
 }
 
 Error Outbound::describe_end() const {

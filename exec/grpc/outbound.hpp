@@ -50,15 +50,21 @@ class Outbound final : public std::enable_shared_from_this<Outbound> {
   void pump(std::unique_lock<std::mutex>& lock);
   void write_next(std::unique_lock<std::mutex>& lock);
   void finish_in_order();
+  void destroy_ended_call(std::unique_lock<std::mutex>& lock);
   static void let_go(void* loan);
   Error describe_end() const;
 
   const std::shared_ptr<ChannelState> state_;
   const Rank peer_;
   const Socket socket_;  // a duplicate of gRPC's
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::GenericStub> stub_;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  // What gRPC keeps for this call. Its stream holds on to borrowed memory until the call is destroyed, so that is done as soon
+  // as the call has ended.
+  struct Transport {
+    std::unique_ptr<grpc::GenericStub> stub;  // destroyed last
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
+  };
+  std::unique_ptr<Transport> grpc_ = std::make_unique<Transport>();
   grpc::Status status_;
   StreamTag<Outbound> started_tag_{&Outbound::on_started};
   StreamTag<Outbound> metadata_tag_{&Outbound::on_metadata};
@@ -68,6 +74,7 @@ class Outbound final : public std::enable_shared_from_this<Outbound> {
   // Guarded by the channel's lock.
   bool accepted_ = false;
   bool writing_ = false;
+  int calling_ = 0;       // threads inside gRPC with the call; it must not be destroyed under them
   bool stopped_ = false;  // a write failed: the call is ending, and says why soon
   bool closing_ = false;
   bool said_bye_ = false;

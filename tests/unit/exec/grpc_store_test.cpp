@@ -1,0 +1,73 @@
+// Does the launcher's store behave over the wire as it does in memory?
+#include "exec/grpc/grpc_store.hpp"
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "exec/grpc/store_server.hpp"
+
+namespace xdc {
+
+namespace {
+
+struct Served {
+  SteadyClock clock;
+  MemoryStore facts{clock};
+  std::unique_ptr<StoreServer> server = std::move(StoreServer::start(facts, clock)).value();
+  GrpcStore store{server->address(), clock};
+};
+
+}  // namespace
+
+TEST_CASE("conditional writes and watches work over the wire", "[exec]") {
+  Served served;
+  Store& store = served.store;
+  const Deadline deadline = served.clock.now() + seconds(20);
+  REQUIRE(!store.get("a", deadline).value());
+  const std::string value("any \0 bytes", 11);
+  const uint64_t first = store.put_if("a", value, 0, nullptr, deadline).value();
+  REQUIRE(first > 0);
+  REQUIRE(store.put_if("a", "no", 0, nullptr, deadline).value() == 0);
+  REQUIRE(store.get("a", deadline).value()->value == value);
+  std::thread writer([&] {
+    served.clock.sleep_until(served.clock.now() + milliseconds(50));
+    REQUIRE(store.put_if("a", "later", first, nullptr, deadline).value() > first);
+  });
+  REQUIRE(store.watch("a", first, deadline).value().value == "later");
+  writer.join();
+}
+
+TEST_CASE("a watch over the wire times out at its deadline", "[exec]") {
+  Served served;
+  REQUIRE(served.store.get("warm", served.clock.now() + seconds(10)).ok());
+  const TimePoint deadline = served.clock.now() + milliseconds(100);
+  REQUIRE(served.store.watch("never", 0, deadline).error().code == ErrorCode::timeout);
+  REQUIRE(served.clock.now() >= deadline);
+  REQUIRE(served.clock.now() < deadline + milliseconds(200));
+}
+
+TEST_CASE("a lease is kept alive while it is held and let go at once", "[exec]") {
+  Served served;
+  const Deadline deadline = served.clock.now() + seconds(20);
+  auto lease = std::move(served.store.lease(milliseconds(300), deadline)).value();
+  REQUIRE(served.store.put_if("mine", "x", 0, lease.get(), deadline).value() > 0);
+  served.clock.sleep_until(served.clock.now() + seconds(1));
+  REQUIRE(served.store.get("mine", deadline).value());
+  lease.reset();
+  REQUIRE(!served.store.get("mine", deadline).value());
+}
+
+TEST_CASE("a store that is gone is an error that names its address", "[exec]") {
+  SteadyClock clock;
+  MemoryStore facts(clock);
+  auto server = std::move(StoreServer::start(facts, clock)).value();
+  GrpcStore store(server->address(), clock);
+  REQUIRE(store.get("a", clock.now() + seconds(10)).ok());
+  const std::string address = server->address();
+  server.reset();
+  const auto answer = store.get("a", clock.now() + seconds(10));
+  REQUIRE(answer.error().code == ErrorCode::failed);
+  REQUIRE(answer.error().message.find(address) != std::string::npos);
+}
+
+}  // namespace xdc
