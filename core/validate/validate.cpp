@@ -246,7 +246,10 @@ void plan_strategy(const ScenarioVariant& variant, const Topology& topology, Run
 
 std::vector<RunSpec> validate(const Scenario& scenario, Diagnostics& diagnostics) {
   refuse_what_is_not_built(scenario, diagnostics);
-  auto topology = read_topology(scenario.topology_path, diagnostics);
+  if (scenario.topology_path.empty()) {
+    return {};  // reported when the scenario was read
+  }
+  auto topology = read_topology(scenario.topology_path, diagnostics, scenario.topology_where);
   if (!topology.ok()) {
     return {};
   }
