@@ -1,0 +1,223 @@
+// Does xdc-run behave as its help says, with good input and with bad, and when something dies?
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/cli/xdc_run_program.hpp"
+
+namespace xdc::cli {
+
+namespace {
+
+const std::string kQuickstart = XDC_SOURCE_DIR "/scenarios/quickstart.toml";
+// Generous: test machines are busy. What is promised in less is checked against its own bound.
+constexpr double kLong = 60;
+
+std::vector<std::string> quickstart(std::vector<std::string> more) {
+  std::vector<std::string> arguments{kQuickstart, "--variant", "ring"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+// A run that would take hours, once all its ranks train.
+struct Endless {
+  Endless() : program(folder, quickstart({"--set", "train.stop={ steps = 100000000 }", "--log-dir", folder.file("logs")})) {
+    INFO(program.err());
+    REQUIRE(eventually(kLong, [this] { return read(folder.file("logs/office-0.events.jsonl")).find("\"step\":3") != std::string::npos; }));
+    ranks = program.ranks();
+    REQUIRE(ranks.size() == 3);
+  }
+  bool all_ranks_gone(double seconds) const {
+    return eventually(seconds, [this] { return std::none_of(ranks.begin(), ranks.end(), is_alive); });
+  }
+
+  Folder folder;
+  Program program;
+  std::vector<pid_t> ranks;
+};
+
+Exit run(const Folder& folder, const std::vector<std::string>& arguments, std::string* out, std::string* err) {
+  Program program(folder, arguments);
+  const auto exit = program.wait(kLong);
+  REQUIRE(exit);
+  *out = program.out();
+  *err = program.err();
+  return *exit;
+}
+
+}  // namespace
+
+TEST_CASE("xdc-run says how it is used and which version it is", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  REQUIRE(run(folder, {"--help"}, &out, &err).code == 0);
+  for (const auto* option : {"SCENARIO", "--variant", "--set", "--json", "--seed", "--device", "--validate", "--log-dir", "Exit codes"}) {
+    REQUIRE(out.find(option) != std::string::npos);
+  }
+  REQUIRE(out.find("--rank-process") == std::string::npos);
+  REQUIRE(run(folder, {"--version"}, &out, &err).code == 0);
+  REQUIRE(out.starts_with("xdc-run 0."));
+}
+
+TEST_CASE("xdc-run refuses bad input with exit code 2 and says what is wrong", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{}, "which scenario"},
+      {{"no_such.toml"}, "no_such.toml"},
+      {{kQuickstart, "--nonsense"}, "nonsense"},
+      {{kQuickstart, "--variant", "rnig"}, "did you mean \"ring\""},
+      {{kQuickstart, "--set", "train.stopp=1"}, "stopp"},
+      {{kQuickstart, "--device", "abacus"}, "abacus"},
+      {{kQuickstart, "--device", "cuda"}, "--device cpu"},
+      {{kQuickstart, "--set", "payload=phantom"}, "xdc-sim"},
+      {{kQuickstart, "--json", folder.file("no/such/folder.json")}, "folder.json"},
+      {{kQuickstart, "--log-dir", "/proc/no"}, "--log-dir"},
+      {{kQuickstart, "--rank-process", "{}"}, "launcher's own"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Exit exit = run(folder, arguments, &out, &err);
+    INFO(fmt::format("{}\n{}", fmt::join(arguments, " "), err));
+    REQUIRE(exit.code == 2);
+    REQUIRE(err.find(message) != std::string::npos);
+    REQUIRE(out.empty());
+  }
+}
+
+TEST_CASE("xdc-run on a topology of GPUs offers the processor instead", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  const Exit exit = run(folder,
+                        {kQuickstart, "--set", "topology=" XDC_SOURCE_DIR "/topologies/two_dc_a100.toml", "--set",
+                         "variant[0].strategy={ kind = \"ring_allreduce\" }"},
+                        &out, &err);
+  INFO(err);
+  REQUIRE(exit.code == 2);
+  REQUIRE(err.find("--device cpu") != std::string::npos);
+}
+
+TEST_CASE("xdc-run --validate starts nothing", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  REQUIRE(run(folder, {kQuickstart, "--validate"}, &out, &err).code == 0);
+  REQUIRE(out.find("hierarchical fp16") != std::string::npos);
+}
+
+TEST_CASE("xdc-run trains, prints a table, and with --json - the JSON alone on stdout", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  const Exit exit = run(folder, quickstart({"--json", "-", "--seed", "3"}), &out, &err);
+  INFO(err);
+  REQUIRE(exit.code == 0);
+  const auto report = nlohmann::json::parse(out);
+  REQUIRE(report["schema"] == 1);
+  REQUIRE(report["program"] == "xdc-run");
+  REQUIRE(report["seed"] == 3);
+  REQUIRE(report["variants"].size() == 1);
+  REQUIRE(report["variants"][0]["parameters_digest"].get<std::string>().size() == 32);
+  for (const auto& link : report["variants"][0]["links"]) {
+    REQUIRE(link["payload_bytes_per_step"] == link["closed_form_bytes_per_step"]);
+  }
+  REQUIRE(err.find("accuracy") != std::string::npos);  // the table
+  REQUIRE(err.find("device cpu") != std::string::npos);
+}
+
+TEST_CASE("an expectation that is not met is exit code 1", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  REQUIRE(run(folder, quickstart({"--set", "expect.accuracy_at_least=1.0", "--set", "train.stop={ steps = 2 }"}), &out, &err).code == 1);
+}
+
+TEST_CASE("a killed rank ends the run within two seconds with its name", "[cli]") {
+  Endless run;
+  ::kill(run.ranks[1], SIGKILL);
+  const auto exit = run.program.wait(2.5);
+  INFO(run.program.err());
+  REQUIRE(exit);
+  REQUIRE(exit->code == 3);
+  const std::string err = run.program.err();
+  const size_t named = err.find("rank 1 was killed by signal 9");
+  const bool is_named = named != std::string::npos || err.find("rank 0 was killed by signal 9") != std::string::npos ||
+                        err.find("rank 2 was killed by signal 9") != std::string::npos;
+  REQUIRE(is_named);
+  REQUIRE(run.all_ranks_gone(0.1));
+}
+
+TEST_CASE("ranks do not outlive a killed launcher", "[cli]") {
+  Endless run;
+  run.program.send(SIGKILL);
+  REQUIRE(run.all_ranks_gone(2));
+  REQUIRE(run.program.wait(1)->signal == SIGKILL);
+}
+
+TEST_CASE("Ctrl-C and SIGTERM end everything within seconds", "[cli]") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    Endless run;
+    run.program.send(signal);
+    const auto exit = run.program.wait(2.5);
+    INFO(run.program.err());
+    REQUIRE(exit);
+    REQUIRE(exit->code == 3);
+    REQUIRE(run.all_ranks_gone(0.1));
+    REQUIRE(run.program.err().find("interrupted") != std::string::npos);
+  }
+}
+
+TEST_CASE("a Ctrl-C that the terminal sends to everyone ends everything too", "[cli]") {
+  Endless run;
+  for (const pid_t rank : run.ranks) {
+    ::kill(rank, SIGINT);
+  }
+  run.program.send(SIGINT);
+  const auto exit = run.program.wait(2.5);
+  REQUIRE(exit);
+  REQUIRE(exit->code == 3);
+  REQUIRE(run.all_ranks_gone(0.1));
+}
+
+TEST_CASE("a second Ctrl-C does not wait for ranks that do not listen", "[cli]") {
+  Endless run;
+  for (const pid_t rank : run.ranks) {
+    ::kill(rank, SIGSTOP);  // deaf to SIGTERM
+  }
+  run.program.send(SIGINT);
+  REQUIRE(!run.program.wait(0.3));
+  run.program.send(SIGINT);
+  const auto exit = run.program.wait(0.5);
+  REQUIRE(exit);
+  REQUIRE(exit->code == 3);
+  REQUIRE(run.all_ranks_gone(0.1));
+}
+
+TEST_CASE("starts and stops leave no process and no file", "[cli]") {
+  const Folder folder;
+  for (int i = 0; i < 20; ++i) {
+    Program program(folder, quickstart({"--set", "train.stop={ steps = 100000000 }"}));
+    // Stopped at any moment of its life, start included.
+    std::this_thread::sleep_for(std::chrono::milliseconds(40 * i));
+    const auto ranks = program.ranks();
+    program.send(SIGTERM);
+    REQUIRE(program.wait(5));
+    REQUIRE(eventually(0.5, [&ranks] { return std::none_of(ranks.begin(), ranks.end(), is_alive); }));
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    files.push_back(entry.path().filename());
+  }
+  std::sort(files.begin(), files.end());
+  REQUIRE(files == std::vector<std::string>{"stderr", "stdout"});
+}
+
+TEST_CASE("a rank whose scenario is another than the launcher's refuses to run", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  const std::string rank = R"({"member":0,"store":"127.0.0.1:1","origin_ns":0,"digest":"another","log_directory":""})";
+  const Exit exit = run(folder, quickstart({"--rank-process", rank}), &out, &err);
+  REQUIRE(exit.code == 2);
+  REQUIRE(err.find("has changed since the launcher read it") != std::string::npos);
+}
+
+}  // namespace xdc::cli
