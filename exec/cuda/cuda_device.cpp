@@ -13,17 +13,17 @@
 namespace xdc {
 namespace {
 
-// An Event carries its stream (from 1, so that Event{} names none) above the number of the point.
+// An Event carries its stream above the number of the point. Streams count from 1, so Stream{} and Event{} name none.
 constexpr int kNumberBits = 40;
 constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
 
 Event make_event(Stream stream, uint64_t number) {
   XDC_CHECK(number <= kNumberMask);
-  return {(static_cast<uint64_t>(stream.id + 1) << kNumberBits) | number};
+  return {(static_cast<uint64_t>(stream.id) << kNumberBits) | number};
 }
 Stream stream_of(Event event) {
   XDC_CHECK_MSG(event.id > kNumberMask, "an event that was never recorded");
-  return {static_cast<int>(event.id >> kNumberBits) - 1};
+  return {static_cast<int>(event.id >> kNumberBits)};
 }
 uint64_t number_of(Event event) { return event.id & kNumberMask; }
 
@@ -39,34 +39,7 @@ cudaMemcpyKind copy_kind(Space to, Space from) {
 
 bool overlap(const Bytes& a, const Bytes& b) { return a.data < b.data + b.size && b.data < a.data + a.size; }
 
-const char* space_name(Space space) {
-  switch (space) {
-    case Space::host:
-      return "host";
-    case Space::pinned:
-      return "pinned host";
-    case Space::device:
-      return "device";
-  }
-  return "unknown";
-}
-
 }  // namespace
-
-class CudaBuffer final : public Buffer {
- public:
-  CudaBuffer(CudaDeviceBase& device, Space space, void* at, size_t size) : device_(device), space_(space), at_(at), size_(size) {}
-  CudaBuffer(const CudaBuffer&) = delete;
-  CudaBuffer& operator=(const CudaBuffer&) = delete;
-  ~CudaBuffer() override { device_.release(space_, at_, size_); }
-  Bytes bytes() const override { return {space_, static_cast<std::byte*>(at_), size_}; }
-
- private:
-  CudaDeviceBase& device_;
-  const Space space_;
-  void* const at_;
-  const size_t size_;
-};
 
 Status open_cuda_device(int index) {
   int count = 0;
@@ -90,8 +63,7 @@ CudaDeviceBase::CudaDeviceBase(int index, std::string owner, Clock& clock) : ind
   cudaDeviceProp properties{};
   note(cuda_status(cudaGetDeviceProperties(&properties, index), "asking for the device's properties"));
   name_ = properties.name;
-  // Stream 0 is the device's own: new memory is cleared on it.
-  make_stream("memory");
+  clearing_ = make_stream("memory");
 }
 
 CudaDeviceBase::~CudaDeviceBase() {
@@ -120,92 +92,10 @@ Status CudaDeviceBase::health() {
 }
 
 CudaStream* CudaDeviceBase::usable(Stream stream) {
-  XDC_CHECK_MSG(stream.id >= 0 && stream.id < static_cast<int>(streams_.size()), "a stream of another device");
+  XDC_CHECK_MSG(stream.id >= 1 && stream.id <= static_cast<int>(streams_.size()), "no such stream on this device");
   note_locked(make_current());
-  auto& found = streams_[static_cast<size_t>(stream.id)];
+  auto& found = streams_[static_cast<size_t>(stream.id - 1)];
   return first_error_.ok() && found.has_value() ? &*found : nullptr;
-}
-
-Result<std::unique_ptr<Buffer>> CudaDeviceBase::allocate(Space space, size_t size) {
-  XDC_TRY(health());
-  XDC_TRY(make_current());
-  // Never nothing: a buffer without an address would read as a phantom.
-  const size_t granted = size == 0 ? 1 : size;
-  void* at = nullptr;
-  cudaError_t code = cudaSuccess;
-  switch (space) {
-    case Space::host: {
-      constexpr size_t kAlignment = 64;
-      if (granted <= std::numeric_limits<size_t>::max() - kAlignment) {
-        at = std::aligned_alloc(kAlignment, (granted + kAlignment - 1) / kAlignment * kAlignment);
-      }
-      code = at == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
-      break;
-    }
-    case Space::pinned:
-      code = cudaMallocHost(&at, granted);
-      break;
-    case Space::device:
-      code = cudaMalloc(&at, granted);
-      break;
-  }
-  if (code != cudaSuccess) {
-    return out_of_memory(code, space, size);
-  }
-  if (space != Space::device) {
-    std::memset(at, 0, granted);
-  }
-  device_bytes_ += space == Space::device ? size : 0;
-  pinned_bytes_ += space == Space::pinned ? size : 0;
-  auto buffer = std::make_unique<CudaBuffer>(*this, space, at, size);
-  if (space == Space::device) {
-    XDC_TRY(zero(at, granted));
-  }
-  return std::unique_ptr<Buffer>(std::move(buffer));
-}
-
-// Finished at return: the buffer may be used on any stream at once, and streams do not wait for each other by themselves.
-Status CudaDeviceBase::zero(void* at, size_t size) {
-  const cudaStream_t own = native_stream({0});
-  XDC_TRY(health());
-  Status cleared = cuda_status(cudaMemsetAsync(at, 0, size, own), "clearing new memory");
-  if (cleared.ok()) {
-    cleared = cuda_status(cudaStreamSynchronize(own), "clearing new memory");
-  }
-  note(cleared);
-  return health();
-}
-
-Error CudaDeviceBase::out_of_memory(cudaError_t code, Space space, size_t size) {
-  static_cast<void>(cudaGetLastError());  // CUDA keeps the code for the next caller to ask; this one has been dealt with
-  size_t free = 0;
-  size_t total = 0;
-  const bool told = cudaMemGetInfo(&free, &total) == cudaSuccess;
-  const auto room =
-      told ? fmt::format("; free on the device {} of {}", format_bytes(static_cast<double>(free)), format_bytes(static_cast<double>(total)))
-           : std::string();
-  return cuda_error(
-      code, fmt::format("{}: GPU {} ({}): {} of {} memory asked for; in use by this member: device {}, pinned {}{}", owner_, index_, name_,
-                        format_bytes(static_cast<double>(size)), space_name(space), format_bytes(static_cast<double>(device_bytes_.load())),
-                        format_bytes(static_cast<double>(pinned_bytes_.load())), room));
-}
-
-void CudaDeviceBase::release(Space space, void* at, size_t size) {
-  switch (space) {
-    case Space::host:
-      std::free(at);
-      return;
-    case Space::pinned:
-      note(make_current());
-      note(cuda_status(cudaFreeHost(at), "giving back pinned memory"));
-      pinned_bytes_ -= size;
-      return;
-    case Space::device:
-      note(make_current());
-      note(cuda_status(cudaFree(at), "giving back device memory"));
-      device_bytes_ -= size;
-      return;
-  }
 }
 
 Stream CudaDeviceBase::make_stream(std::string_view name) {
@@ -219,7 +109,7 @@ Stream CudaDeviceBase::make_stream(std::string_view name) {
   } else {
     streams_.emplace_back(std::nullopt);
   }
-  return {static_cast<int>(streams_.size()) - 1};
+  return {static_cast<int>(streams_.size())};
 }
 
 cudaStream_t CudaDeviceBase::native_stream(Stream stream) {
@@ -311,7 +201,7 @@ Status CudaDeviceBase::wait(Event event, Deadline deadline) {
     return waited;
   }
   const std::lock_guard lock(mutex_);
-  const auto& of = streams_[static_cast<size_t>(stream_of(event).id)];
+  const auto& of = streams_[static_cast<size_t>(stream_of(event).id - 1)];
   return with_context(waited.error(), fmt::format("{}: waiting for work on stream '{}' of GPU {} ({})", owner_,
                                                   of.has_value() ? of->name() : "?", index_, name_));
 }

@@ -73,6 +73,7 @@ class CudaDeviceBase : public Device {
   const std::string owner_;
   std::string name_;
   Clock& clock_;
+  Stream clearing_;  // new memory is cleared on it
   std::atomic<size_t> device_bytes_ = 0;
   std::atomic<size_t> pinned_bytes_ = 0;
 

@@ -25,6 +25,7 @@ float sum_of(int ranks, int64_t i) {
 struct Vector {
   std::unique_ptr<Buffer> device, host;
   int64_t count = 0;
+  Stream stream;
   Tensor tensor() const { return Tensor::flat(device->bytes(), DType::f32, count); }
 };
 
@@ -32,20 +33,21 @@ Result<Vector> make_vector(RankEnv& env, int64_t count) {
   const auto size = static_cast<size_t>(count) * sizeof(float);
   Vector v;
   v.count = count;
+  v.stream = env.device.make_stream("test");
   XDC_TRY_ASSIGN(v.device, env.device.allocate(Space::device, size));
   XDC_TRY_ASSIGN(v.host, env.device.allocate(Space::pinned, size));
   auto* floats = reinterpret_cast<float*>(v.host->bytes().data);
   for (int64_t i = 0; i < count; ++i) {
     floats[i] = value_of(env.self, i);
   }
-  env.device.copy({0}, v.device->bytes(), v.host->bytes());
-  XDC_TRY(env.device.wait(env.device.record({0}), env.soon()));
+  env.device.copy(v.stream, v.device->bytes(), v.host->bytes());
+  XDC_TRY(env.device.wait(env.device.record(v.stream), env.soon()));
   return v;
 }
 
 Result<std::vector<float>> contents(RankEnv& env, const Vector& v) {
-  env.device.copy({0}, v.host->bytes(), v.device->bytes());
-  XDC_TRY(env.device.wait(env.device.record({0}), env.soon()));
+  env.device.copy(v.stream, v.host->bytes(), v.device->bytes());
+  XDC_TRY(env.device.wait(env.device.record(v.stream), env.soon()));
   std::vector<float> floats(static_cast<size_t>(v.count));
   std::memcpy(floats.data(), v.host->bytes().data, v.host->bytes().size);
   return floats;

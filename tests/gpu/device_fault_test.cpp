@@ -132,10 +132,11 @@ TEST_CASE("an error of earlier work is sticky: every later wait, allocation and 
 TEST_CASE("a stream that could not be made fails at the first wait") {
   Fixture f;
   MemoryDevice device(0, "beijing rank 3", f.clock);
-  REQUIRE(device.wait(device.record({0}), after(f.clock, seconds(5))).ok());
+  const Stream early = device.make_stream("early");
+  REQUIRE(device.wait(device.record(early), after(f.clock, seconds(5))).ok());
   fake::break_device(cudaErrorIllegalAddress);
-  fake::enqueue(device.native_stream({0}), [] { return true; });
-  CHECK_FALSE(device.wait(device.record({0}), after(f.clock, seconds(5))).ok());
+  fake::enqueue(device.native_stream(early), [] { return true; });
+  CHECK_FALSE(device.wait(device.record(early), after(f.clock, seconds(5))).ok());
   const Stream late = device.make_stream("late");
   device.clear(late, {Space::host, nullptr, 0});
   CHECK(device.wait(device.record(late), after(f.clock, seconds(5))).error().code == ErrorCode::failed);
@@ -149,15 +150,16 @@ TEST_CASE("the kind of a copy follows from where both sides lie") {
   const auto here = device.allocate(Space::device, 8);
   const auto there = device.allocate(Space::device, 8);
   REQUIRE((host.ok() && pinned.ok() && here.ok() && there.ok()));
+  const Stream stream = device.make_stream("copies");
   const auto kind = [&](const Result<std::unique_ptr<Buffer>>& to, const Result<std::unique_ptr<Buffer>>& from) {
-    device.copy({0}, to.value()->bytes(), from.value()->bytes());
+    device.copy(stream, to.value()->bytes(), from.value()->bytes());
     return fake::last_copy();
   };
   CHECK(kind(here, pinned) == "host to device");
   CHECK(kind(host, here) == "device to host");
   CHECK(kind(there, here) == "device to device");
   CHECK(kind(host, pinned) == "host to host");
-  CHECK(device.wait(device.record({0}), after(f.clock, seconds(5))).ok());
+  CHECK(device.wait(device.record(stream), after(f.clock, seconds(5))).ok());
 }
 
 TEST_CASE("nothing is left of a device that was used") {

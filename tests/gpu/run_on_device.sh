@@ -21,7 +21,7 @@ if command -v ccache >/dev/null; then
   launcher=ccache
 fi
 cmake --preset release -B "$build" -DXDC_CUDA=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"
-cmake --build "$build" --parallel "$(nproc)" --target test_gpu test_cuda_summary
+cmake --build "$build" --parallel "$(nproc)" --target test_gpu test_contract_cuda test_cuda_summary
 
 stage "tests labelled gpu"
 # One after the other: they share the GPU and its memory.
