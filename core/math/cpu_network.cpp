@@ -102,19 +102,23 @@ void CpuNetwork::bind_parameters(const float* parameters) {
 void CpuNetwork::backward_layer(Stream, int layer, Tensor parameters, Tensor gradients, bool accumulate) {
   XDC_CHECK_MSG(layer >= 0 && layer == next_backward_, "backward goes from the last layer to the first, once after each forward");
   next_backward_ = layer - 1;
-  const BuiltLayer& built = net_.layers[static_cast<size_t>(layer)];
+  BuiltLayer& built = net_.layers[static_cast<size_t>(layer)];
   const std::span<float> all = data_of<float>(gradients, spec_.parameters);
   (void)data_of<float>(parameters, spec_.parameters);
   use_one_thread();
   const auto count = static_cast<size_t>(built.spec.parameters);
   const auto own = all.subspan(static_cast<size_t>(built.spec.first_parameter), count);
   const auto target = accumulate ? std::span<float>(accumulated_).first(count) : own;
-  if (built.weights.has_value()) {
+  const size_t weights = count - std::min(count, static_cast<size_t>(built.spec.out_channels));
+  if (built.weights_gradient.has_value()) {
     bind(*built.weights_gradient, target.data());
-    bind(*built.bias_gradient, target.data() + (count - static_cast<size_t>(built.spec.out_channels)));
+    bind(*built.bias_gradient, target.data() + weights);
   }
   for (const OneDnnCall& call : built.backward) {
     call.run(stream_);
+  }
+  if (built.few_channels.has_value()) {
+    built.few_channels->run(floats_of(built.source), floats_of(built.gradient), target.first(weights), target.subspan(weights));
   }
   if (built.relu_backward) {
     relu_gradient_elements(floats_of(built.gradient), floats_of(built.output));

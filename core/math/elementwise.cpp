@@ -36,7 +36,7 @@ void run(const Loop& loop, size_t n) {
 void add_elements(std::span<float> y, std::span<const float> x) {
   XDC_CHECK(x.size() == y.size());
   run(
-      [out = y.data(), in = x.data()](size_t n) __attribute__((always_inline)) {
+      [ out = y.data(), in = x.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
           out[i] = out[i] + in[i];
@@ -47,7 +47,7 @@ void add_elements(std::span<float> y, std::span<const float> x) {
 
 void scale_elements(std::span<float> y, float a) {
   run(
-      [out = y.data(), a](size_t n) __attribute__((always_inline)) {
+      [ out = y.data(), a ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
           out[i] = a * out[i];
@@ -70,7 +70,7 @@ void relu_elements(std::span<float> x) {
 void relu_gradient_elements(std::span<float> d, std::span<const float> y) {
   XDC_CHECK(d.size() == y.size());
   run(
-      [out = d.data(), in = y.data()](size_t n) __attribute__((always_inline)) {
+      [ out = d.data(), in = y.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
           out[i] = in[i] > 0.0F ? out[i] : 0.0F;
@@ -85,7 +85,7 @@ void sgd_elements(const SgdFactors& f, std::span<const float> p_in, std::span<co
   XDC_CHECK(g.size() == count && p_out.size() == count);
   if (f.momentum == 0.0F) {
     run(
-        [f, p = p_in.data(), gradient = g.data(), q = p_out.data()](size_t n) __attribute__((always_inline)) {
+        [ f, p = p_in.data(), gradient = g.data(), q = p_out.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
           for (size_t i = 0; i < n; ++i) {
             q[i] = p[i] - f.learning_rate * (gradient[i] + f.weight_decay * p[i]);
@@ -96,16 +96,17 @@ void sgd_elements(const SgdFactors& f, std::span<const float> p_in, std::span<co
   }
   XDC_CHECK(b_in.size() == count && b_out.size() == count);
   run(
-      [f, p = p_in.data(), gradient = g.data(), b = b_in.data(), q = p_out.data(), c = b_out.data()](size_t n) __attribute__((always_inline)) {
+      [ f, p = p_in.data(), gradient = g.data(), b = b_in.data(), q = p_out.data(), c = b_out.data() ](size_t n)
+          __attribute__((always_inline)) {
 #pragma GCC ivdep
-        for (size_t i = 0; i < n; ++i) {
-          const float decayed = gradient[i] + f.weight_decay * p[i];
-          const float buffer = f.momentum * b[i] + decayed;
-          const float direction = f.nesterov ? decayed + f.momentum * buffer : buffer;
-          q[i] = p[i] - f.learning_rate * direction;
-          c[i] = buffer;
-        }
-      },
+            for (size_t i = 0; i < n; ++i) {
+              const float decayed = gradient[i] + f.weight_decay * p[i];
+              const float buffer = f.momentum * b[i] + decayed;
+              const float direction = f.nesterov ? decayed + f.momentum * buffer : buffer;
+              q[i] = p[i] - f.learning_rate * direction;
+              c[i] = buffer;
+            }
+          },
       count);
 }
 
@@ -130,8 +131,8 @@ void adam_elements(const AdamFactors& f, std::span<const float> p_in, std::span<
   XDC_CHECK(g.size() == count && m_in.size() == count && v_in.size() == count);
   XDC_CHECK(p_out.size() == count && m_out.size() == count && v_out.size() == count);
   run(
-      [f, p = p_in.data(), gradient = g.data(), m = m_in.data(), v = v_in.data(), q = p_out.data(), mo = m_out.data(),
-       vo = v_out.data()](size_t n) __attribute__((always_inline)) {
+      [ f, p = p_in.data(), gradient = g.data(), m = m_in.data(), v = v_in.data(), q = p_out.data(), mo = m_out.data(),
+        vo = v_out.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
           const float decayed = gradient[i] + f.coupled_decay * p[i];

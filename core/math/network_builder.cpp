@@ -242,10 +242,17 @@ class NetworkBuilder {
     const Memory::desc x = any_layout(sources_[i].get_desc().dims());
     const Memory::desc w = any_layout(layer.weights->get_desc().dims());
     const Memory::desc y = any_layout(g.get_desc().dims());
-    const dnnl::convolution_backward_weights::primitive_desc by_weights(
-        {dnnl::algorithm::convolution_direct, x, w, layer.bias->get_desc(), y, {1, 1}, border, border}, attributes(), engine_, hints.conv);
-    refuse_reference_code(by_weights, i);
-    add_weights_gradient(by_weights, dnnl::convolution_backward_weights(by_weights), i, g);
+    if (suits_few_channels(i)) {
+      layer.few_channels.emplace(layer.spec, batch_);
+      layer.source = sources_[i];
+      layer.gradient = in_layout(g, layer.output.get_desc(), layer.backward);
+    } else {
+      const dnnl::convolution_backward_weights::primitive_desc by_weights(
+          {dnnl::algorithm::convolution_direct, x, w, layer.bias->get_desc(), y, {1, 1}, border, border}, attributes(), engine_,
+          hints.conv);
+      refuse_reference_code(by_weights, i);
+      add_weights_gradient(by_weights, dnnl::convolution_backward_weights(by_weights), i, g);
+    }
     if (!needs_source_gradient) {
       return {};
     }
@@ -253,6 +260,12 @@ class NetworkBuilder {
                                                                     attributes(), engine_, hints.conv);
     refuse_reference_code(by_source, i);
     return add_source_gradient(by_source, dnnl::convolution_backward_data(by_source), i, g);
+  }
+
+  bool suits_few_channels(size_t i) const {
+    const Memory::desc x = sources_[i].get_desc();
+    const Memory::desc y = net_.layers[i].output.get_desc();
+    return FewChannelsGradient::suits(spec_.layers[i]) && x == plain_layout(x.dims()) && y == Memory::desc(y.dims(), kFloat, Tag::nChw8c);
   }
 
   Memory dense_backward(size_t i, const Memory& g, bool needs_source_gradient) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/math/few_channels.hpp"
 #include "core/math/onednn.hpp"
 #include "core/seam/kernels.hpp"
 
@@ -20,8 +21,11 @@ struct BuiltLayer {
   // convolution or dense layer is done by that layer's primitive, forward.
   bool relu_forward = false, relu_backward = false;
   dnnl::memory output;    // activations, oneDNN's layout
-  dnnl::memory gradient;  // relu only: by its output, same layout
+  dnnl::memory gradient;  // relu: by its output, same layout; few_channels: by its output
   std::vector<OneDnnCall> forward, backward;
+  // Where oneDNN would waste most of its work on the gradient by the weights: from `source` (plain) and `gradient` (nChw8c).
+  std::optional<FewChannelsGradient> few_channels;
+  dnnl::memory source;
   // conv2d and dense: plain layout, bound to the caller's buffers for each call.
   std::optional<dnnl::memory> weights, bias, weights_gradient, bias_gradient;
 };
