@@ -1,4 +1,6 @@
 // Are the bits the same again: in this process, in another, in another thread, and with others' networks in between?
+#include <pthread.h>
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -45,6 +47,28 @@ TEST_CASE("A thread that never said how many threads oneDNN may use gives the sa
   std::thread other([&there] { there = digest_of(ShortRun(1).finish()); });
   other.join();
   CHECK(there == here);
+}
+
+// What a simulated lane has. pthreads, because std::thread cannot say how large its stack is.
+void run_on_small_stack(std::string& result) {
+  constexpr size_t kLaneStack = 256U << 10;
+  pthread_attr_t attributes;
+  REQUIRE(::pthread_attr_init(&attributes) == 0);
+  REQUIRE(::pthread_attr_setstacksize(&attributes, kLaneStack) == 0);
+  const auto body = [](void* out) -> void* {
+    *static_cast<std::string*>(out) = digest_of(ShortRun(1).finish());
+    return nullptr;
+  };
+  pthread_t thread{};
+  REQUIRE(::pthread_create(&thread, &attributes, body, &result) == 0);
+  REQUIRE(::pthread_join(thread, nullptr) == 0);
+  REQUIRE(::pthread_attr_destroy(&attributes) == 0);
+}
+
+TEST_CASE("A stack of 256 KiB is enough to compile and train a network") {
+  std::string there;
+  run_on_small_stack(there);
+  CHECK(there == digest_of(ShortRun(1).finish()));
 }
 
 TEST_CASE("Twelve networks trained in turn give the bits that each gives alone") {
