@@ -163,7 +163,7 @@ Status all_gather_sum(ExchangeSite& site, const ExchangeCall& call, Tensor flat,
       if (reduction.codec.kind == CodecKind::none) {
         // The sum will stand where the contribution stands, maybe while that is still on its way.
         XDC_TRY_ASSIGN(const Bytes staged, site.scratch.take(static_cast<int64_t>(wire.size)));
-        site.device.copy(site.stream, staged, wire);
+        copy(site, Tensor::flat(staged, DType::f32, part.count), Tensor::flat(wire, DType::f32, part.count));
         wire = staged;
       }
       keep_decoded(site, reduction.codec, wire, flat.range(part.begin, part.count));

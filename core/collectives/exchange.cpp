@@ -120,8 +120,10 @@ void add(ExchangeSite& site, Tensor acc, Tensor values) {
   site.device.kernels().add(site.stream, acc, values);
 }
 
-// Device::copy passes its own modelled time, so nothing is charged here.
-void copy(ExchangeSite& site, Tensor to, Tensor from) { site.device.copy(site.stream, to.bytes, from.bytes); }
+void copy(ExchangeSite& site, Tensor to, Tensor from) {
+  site.device.charge(site.stream, {0, 2 * static_cast<double>(to.bytes.size)});
+  site.device.copy(site.stream, to.bytes, from.bytes);
+}
 
 Status finish(ExchangeSite& site, Deadline deadline) { return site.device.wait(site.device.record(site.stream), deadline); }
 

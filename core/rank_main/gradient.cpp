@@ -56,6 +56,7 @@ Result<std::unique_ptr<GradientSource>> GradientSource::make(Env& env, const Run
   return source;
 }
 
+// Loading is not charged: an input pipeline runs ahead of the step, beside it.
 void GradientSource::load(std::span<const int32_t> samples, int count) {
   if (spec_.dataset != nullptr) {
     spec_.dataset->gather(spec_.dataset->train(), samples, floats(*host_images_), labels_of(*host_labels_));

@@ -51,7 +51,7 @@ class Device {
 
   virtual Stream make_stream(std::string_view name) = 0;
 
-  // Enqueues to = from. Same size, no overlap. Host memory must stay valid and untouched until an event after it is done.
+  // Enqueues to = from; costs no modelled time by itself, like kernels (charge). Same size, no overlap. Host memory must stay valid and untouched until an event after it is done.
   virtual void copy(Stream stream, Bytes to, Bytes from) = 0;
   // Enqueues to = 0.
   virtual void clear(Stream stream, Bytes to) = 0;
