@@ -122,12 +122,13 @@ void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
     const bool copied = operation->size <= kCopiedBytes;
     if (operation->done == 0) {
       const auto header = encode({FrameKind::message, operation->size, sequence_++, operation->control_sent});
-      std::array<std::byte, kHeaderBytes + kCopiedBytes> front;
-      std::memcpy(front.data(), header.data(), header.size());
+      grpc::Slice front(header.size() + (copied ? operation->size : 0));
+      auto* at = const_cast<uint8_t*>(front.begin());  // ours alone so far
+      std::memcpy(at, header.data(), header.size());
       if (copied && operation->size > 0) {
-        std::memcpy(front.data() + header.size(), operation->data, operation->size);
+        std::memcpy(at + header.size(), operation->data, operation->size);
       }
-      slices[used++] = grpc::Slice(front.data(), header.size() + (copied ? operation->size : 0));
+      slices[used++] = std::move(front);
     }
     const size_t n = std::min(kChunkBytes, operation->size - operation->done);
     if (!copied) {

@@ -10,7 +10,7 @@ namespace xdc {
 // A payload travels in messages of this size, so that a receiver copies the first while the second is on its way.
 inline constexpr size_t kChunkBytes = size_t{2} << 20;
 // Up to here a payload is copied behind its header: cheaper than borrowing, and the send is finished at once.
-inline constexpr size_t kCopiedBytes = 4096;
+inline constexpr size_t kCopiedBytes = size_t{64} << 10;
 // A receiver stops reading a stream that has this many bytes no irecv has claimed; HTTP/2 flow control then stops the sender.
 inline constexpr size_t kUnclaimedBytes = size_t{4} << 20;
 // What HTTP/2 lets a sender have under way beyond what is read: one second at 60 Mbps, 60 ms at 1 Gbps.
