@@ -44,6 +44,7 @@ struct Operation {
   bool written = false;  // sending: gRPC has taken all of it
   bool finished = false;
   std::optional<Error> error;
+  TimePoint failed_at;  // when there was an error
 };
 
 // gRPC is never called with `mutex` held: it may run our own callbacks on the calling thread.

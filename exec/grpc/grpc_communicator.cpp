@@ -102,7 +102,7 @@ GrpcCommunicator::~GrpcCommunicator() {
   } else {
     for (const auto& stream : in) {
       if (stream) {
-        stream->finish({grpc::StatusCode::UNAVAILABLE, "closed"});
+        stream->finish(grpc::Status::OK);
       }
     }
   }
@@ -158,7 +158,8 @@ Result<size_t> GrpcCommunicator::wait_any(std::span<Work* const> works, Deadline
     for (size_t i = 0; i < works.size() && !finished; ++i) {
       const Operation& operation = as_grpc(works[i], state_.get()).operation();
       finished = operation.finished ? std::optional(i) : std::nullopt;
-      failed = failed == nullptr && operation.error ? &operation : failed;
+      // News that came after the deadline is not what this wait sees, however late this lane was woken.
+      failed = failed == nullptr && operation.error && operation.failed_at <= deadline ? &operation : failed;
     }
     return state_->broken || finished || failed != nullptr;
   };

@@ -250,7 +250,8 @@ Status GrpcFabric::Impl::wait_open(ChannelState& state, Deadline deadline) {
       if (static_cast<Rank>(i) == state.self) {
         continue;
       }
-      ended = ended ? ended : state.out[i]->ended();
+      // A peer may be through with the channel before we have noticed that all are there.
+      ended = ended || state.out[i]->left_in_order() ? ended : state.out[i]->ended();
       if (!state.out[i]->accepted() || !state.in[i]) {
         missing.push_back(state.describe_rank(static_cast<Rank>(i)));
       }

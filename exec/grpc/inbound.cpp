@@ -143,6 +143,7 @@ bool Inbound::advance(std::unique_lock<std::mutex>& lock) {
     return false;
   }
   operation->error = ended_;
+  operation->failed_at = state_->clock.now();
   posted_.pop_front();
   state_->changed.notify_all();
   return true;

@@ -76,6 +76,7 @@ void Outbound::on_metadata(bool ok) {
 void Outbound::send(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operation> operation) {
   if (ended_) {
     operation->error = ended_;
+    operation->failed_at = state_->clock.now();
     return;
   }
   unfinished_.push_back(operation);
@@ -197,8 +198,10 @@ void Outbound::finish_in_order() {
 void Outbound::on_finished(bool) {
   std::unique_lock lock(state_->mutex);
   ended_ = describe_end();
+  left_in_order_ = accepted_ && status_.ok();
   for (const auto& operation : unfinished_) {
     operation->error = ended_;
+    operation->failed_at = state_->clock.now();
   }
   unfinished_.clear();
   unsent_.clear();

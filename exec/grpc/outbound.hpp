@@ -39,6 +39,8 @@ class Outbound final : public std::enable_shared_from_this<Outbound> {
   // Under the lock.
   bool accepted() const { return accepted_; }
   const std::optional<Error>& ended() const { return ended_; }
+  // It had opened the channel, was done with it and closed it: no failure, unless something is still sent to it.
+  bool left_in_order() const { return left_in_order_; }
 
  private:
   void start(const Call& call, const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue);
@@ -80,6 +82,7 @@ class Outbound final : public std::enable_shared_from_this<Outbound> {
   bool said_bye_ = false;
   bool writes_done_ = false;
   std::optional<Error> ended_;
+  bool left_in_order_ = false;
   uint64_t sequence_ = 0;
   std::deque<std::shared_ptr<Operation>> unsent_;      // the front one may be partly written
   std::deque<std::shared_ptr<Operation>> unfinished_;  // `unsent_` is its tail

@@ -98,6 +98,10 @@ TEST_CASE("a scalar is read after what was enqueued before it", "[device]") {
 }
 
 TEST_CASE("in a phantom run device memory has no contents and everything else has", "[device]") {
+  if (!world().has_phantom_payload()) {
+    WARN(world().name() << " has no phantom payload");
+    return;
+  }
   auto setting = setting_of({1});
   setting.payload = PayloadKind::phantom;
   hold(setting, [](Env& env, MemberId) {

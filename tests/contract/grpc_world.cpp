@@ -37,6 +37,7 @@ class GrpcWorld final : public World {
   std::string name() const override { return "grpc"; }
   bool is_virtual_time() const override { return false; }
   bool has_native_collectives() const override { return false; }
+  bool has_phantom_payload() const override { return false; }
 
   std::vector<std::string> run(const Setting& setting, const Body& body) override {
     const SteadyClock clock;

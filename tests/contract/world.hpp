@@ -37,6 +37,8 @@ class World {
   virtual bool is_virtual_time() const = 0;
   // Whether native_collectives answers anything but `unsupported`.
   virtual bool has_native_collectives() const = 0;
+  // Whether a setting may ask for a phantom payload.
+  virtual bool has_phantom_payload() const { return true; }
   // Runs `body` once for every member of the setting, all at the same time, and returns what was found wrong, one line each:
   // failed expectations, and members that could not be started or did not end.
   virtual std::vector<std::string> run(const Setting& setting, const Body& body) = 0;

@@ -1,5 +1,8 @@
 // How fast does the fabric of gRPC streams move bytes between two processes on the loopback, and how long does a tiny message take?
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +74,39 @@ std::vector<double> round_trips_us(Communicator& channel, const SteadyClock& clo
   return times;
 }
 
+// The same bytes over one TCP connection with nothing above it, between two processes: what the loopback gives today.
+double plain_tcp_rate() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  XDC_CHECK(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0 && ::listen(listener, 1) == 0);
+  XDC_CHECK(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  std::vector<std::byte> memory(kBulkBytes, std::byte{7});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int to = ::socket(AF_INET, SOCK_STREAM, 0);
+    XDC_CHECK(::connect(to, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    for (int i = 0; i < kBulkMessages; ++i) {
+      for (size_t at = 0; at < kBulkBytes;) {
+        at += static_cast<size_t>(::send(to, memory.data() + at, kBulkBytes - at, 0));
+      }
+    }
+    ::_exit(0);
+  }
+  const int from = ::accept(listener, nullptr, nullptr);
+  const SteadyClock clock;
+  int64_t bytes = 0;
+  for (ssize_t n = 1; n > 0; bytes += n) {
+    n = ::recv(from, memory.data(), kBulkBytes, 0);
+  }
+  ::close(from);
+  ::close(listener);
+  ::waitpid(child, nullptr, 0);
+  return static_cast<double>(bytes) / to_seconds(clock.now() - TimePoint{}) / 1e9;
+}
+
 void run(MemberId self, const std::string& store_address) {
   const SteadyClock clock;
   GrpcStore store(store_address, clock);
@@ -99,6 +135,8 @@ int main(int argc, char** argv) {
     run(1, argv[1]);
     return 0;
   }
+  fmt::print("plain TCP: {:.2f} GB/s\n", plain_tcp_rate());  // before gRPC starts threads: it forks
+  std::fflush(stdout);
   const SteadyClock clock;
   MemoryStore facts(clock);
   const auto server = StoreServer::start(facts, clock);
