@@ -63,12 +63,13 @@ void NetworkBuilder::build_backward() {
 }
 
 // The next layer may see this one's output in another rank ([batch, channels, 1, 1] for [batch, channels]).
-NetworkBuilder::Memory NetworkBuilder::as_gradient_of(const BuiltLayer& layer, const Memory& g) {
+NetworkBuilder::Memory NetworkBuilder::as_gradient_of(BuiltLayer& layer, const Memory& g) {
   const Dims dims = layer.output.get_desc().dims();
   if (g.get_desc().dims().size() == dims.size()) {
     return g;
   }
-  return {plain_layout(dims), engine_, g.get_data_handle()};
+  const Memory plain = in_layout(g, plain_layout(g.get_desc().dims()), layer.backward);
+  return {plain_layout(dims), engine_, plain.get_data_handle()};
 }
 
 NetworkBuilder::Memory NetworkBuilder::conv_backward(size_t i, const Memory& g, bool needs_source_gradient) {

@@ -71,7 +71,7 @@ class NetworkBuilder {
   Memory conv_backward(size_t i, const Memory& g, bool needs_source_gradient);
   Memory dense_backward(size_t i, const Memory& g, bool needs_source_gradient);
   Memory pool_backward(size_t i, const Memory& g);
-  Memory as_gradient_of(const BuiltLayer& layer, const Memory& g);
+  Memory as_gradient_of(BuiltLayer& layer, const Memory& g);
   bool suits_few_channels(size_t i) const;
   template <class Desc>
   void add_weights_gradient(const Desc& desc, dnnl::primitive primitive, size_t i, const Memory& g);

@@ -45,6 +45,8 @@ std::vector<Case> cases() {
       {"pool first", NetworkSketch(2, 6, 6).pool(2).conv(3, 3, 1).dense(3).spec()},
       {"relu twice", NetworkSketch(1, 1, 6).dense(8).relu().relu().dense(3).spec()},
       {"convolution behind dense", NetworkSketch(1, 1, 6).dense(8).conv(5, 1, 0).relu().dense(3).spec()},
+      {"convolution behind dense, channels that fill no vector", NetworkSketch(1, 1, 6).dense(5).conv(7, 1, 0).relu().dense(3).spec()},
+      {"pool behind dense", NetworkSketch(1, 1, 6).dense(5).relu().pool(1).dense(3).spec()},
       {"a convolution that gives the logits", NetworkSketch(2, 3, 3).conv(6, 3, 0).relu().conv(4, 1, 0).spec()},
       {"a pool that gives the logits", NetworkSketch(2, 4, 4).conv(5, 3, 1).pool(4).spec()},
       {"logits behind relu", NetworkSketch(1, 1, 5).dense(4).relu().spec()},
