@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+XBT_LOG_EXTERNAL_CATEGORY(ker_engine);
+
 namespace xdc::sg {
 
 using simgrid::kernel::activity::ActivityImpl;
@@ -37,6 +39,12 @@ using simgrid::s4u::SemaphorePtr;
 inline NetZone* full_zone(const std::string& name) { return simgrid::s4u::create_full_zone(name); }
 inline NetZone* star_zone(const std::string& name, const NetZone* parent) {
   return simgrid::s4u::create_star_zone(name)->set_parent(parent);
+}
+
+// Only what ends the process is said by SimGrid itself. Its word on deadlocks is left out: ours names what each lane waits for.
+inline void silence() {
+  xbt_log_control_set("root.thres:critical");
+  xbt_log_threshold_set(&_XBT_LOGV(ker_engine), xbt_log_priority_infinite);
 }
 
 // Runs `work` as SimGrid's own code: from a lane, no other lane runs meanwhile.

@@ -39,8 +39,7 @@ const std::vector<std::pair<std::string, std::string>>& simgrid_options() {
 
 SimEngine::SimEngine() {
   XDC_CHECK_MSG(!sg::Engine::has_instance(), "a process can run one simulation: fork for more");
-  // What goes wrong is told through Status; SimGrid's own words would be about actors.
-  xbt_log_control_set("root.thres:critical");
+  sg::silence();
   static char name[] = "xdc";
   static char* argv[] = {name, nullptr};
   int argc = 1;
@@ -56,7 +55,7 @@ void SimEngine::run(const std::function<void(std::string_view)>& stuck) {
   sg::Engine::on_time_advance_cb([&](double) {
     if (!over && sg::Engine::get_clock() >= Agenda::seconds_of(kHorizon)) {
       over = true;
-      stuck(fmt::format("virtual time has reached {}", format_duration(kHorizon - TimePoint{})));
+      stuck(fmt::format("virtual time ends at its horizon of {}", format_duration(kHorizon - TimePoint{})));
       sg::Timer::set(sg::Engine::get_clock(), [] { sg::Actor::kill_all(); });
     }
   });
