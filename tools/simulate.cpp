@@ -9,6 +9,7 @@
 #include "core/math/null_kernels.hpp"
 #include "core/math/numerics.hpp"
 #include "core/rank_main/rank_main.hpp"
+#include "core/rank_main/run_state.hpp"
 #include "sim/run.hpp"
 
 namespace xdc {
@@ -26,18 +27,8 @@ WorldSpec world_of(const RunSpec& spec) {
   return world;
 }
 
-// The number of steps that ends the run; 0 where time ends it.
-int64_t planned_steps(const RunSpec& spec) {
-  const auto& stop = spec.train.stop;
-  const auto schedule = spec.schedule();
-  if (stop.steps) return *stop.steps;
-  if (stop.samples) return schedule.first_step_reaching(*stop.samples);
-  if (stop.epochs) return *stop.epochs * schedule.steps_per_epoch();
-  return 0;
-}
-
 Observer progress_observer(const RunSpec& spec, const std::function<void(double)>& progress) {
-  return [steps = planned_steps(spec), limit = spec.train.stop.time, &progress](const TraceEvent& event) {
+  return [steps = planned_steps(spec.train.stop, spec.schedule()), limit = spec.train.stop.time, &progress](const TraceEvent& event) {
     if (event.event != "step" || !progress) return;
     if (steps > 0) {
       progress(static_cast<double>(event.step) / static_cast<double>(steps));

@@ -23,11 +23,6 @@ Status start_sends(ExchangeSite& site, const ExchangeCall& call, Phase phase, co
   return ok_status();
 }
 
-Result<Transfer> expect(ExchangeSite& site, const ExchangeCall& call, Phase phase, Rank from, int part, const CodecSpec& codec, int64_t n) {
-  XDC_TRY_ASSIGN(const Bytes room, inbox(site, codec, n));
-  return receive(site, from, {call.round, phase, call.bucket, part}, room, n);
-}
-
 // acc = contributions in group order; `received` holds the others', in group order. `own` is this rank's value and the result's place.
 Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, const Reduction& reduction, std::span<Transfer> received,
                                 Tensor own, ControlSum own_sum) {
@@ -55,46 +50,88 @@ Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, co
   return total;
 }
 
+// One part of one reduction.
+struct PartOf {
+  Reduction& reduction;
+  size_t index;
+
+  Range range() const { return reduction.parts[index]; }
+  Tensor values(Tensor flat) const { return flat.range(range().begin, range().count); }
+  bool mine() const { return reduction.owner[index] == reduction.group.me; }
+  Rank owner() const { return reduction.group.ranks[static_cast<size_t>(reduction.owner[index])]; }
+  std::optional<ControlSum>& sum() const { return reduction.sums[index]; }
+  int tag() const { return static_cast<int>(index); }
+  size_t others() const { return reduction.group.ranks.size() - 1; }
+
+  // Everyone in the group but this rank, in its order.
+  std::vector<Rank> peers() const {
+    std::vector<Rank> peers;
+    for (int i = 0; i < reduction.group.size(); ++i) {
+      if (i != reduction.group.me) {
+        peers.push_back(reduction.group.ranks[static_cast<size_t>(i)]);
+      }
+    }
+    return peers;
+  }
+};
+
+// In the order in which all ranks act. Parts without elements take no message and come with no sum.
+std::vector<PartOf> parts_of(std::span<Reduction> reductions) {
+  std::vector<PartOf> parts;
+  for (auto& reduction : reductions) {
+    for (size_t p = 0; p < reduction.parts.size(); ++p) {
+      if (reduction.parts[p].count > 0) {
+        parts.push_back({reduction, p});
+      } else {
+        reduction.sums[p].reset();
+      }
+    }
+  }
+  return parts;
+}
+
+Status expect_from_all(ExchangeSite& site, const ExchangeCall& call, Phase phase, const PartOf& part, std::vector<Transfer>& received) {
+  for (const Rank peer : part.peers()) {
+    XDC_TRY_ASSIGN(const Bytes room, inbox(site, part.reduction.codec, part.range().count));
+    received.push_back(receive(site, peer, {call.round, phase, call.bucket, part.tag()}, room, part.range().count));
+  }
+  return ok_status();
+}
+
+void send_to_all(const PartOf& part, Bytes wire, std::vector<Outgoing>& outgoing) {
+  for (const Rank peer : part.peers()) {
+    outgoing.push_back({peer, part.tag(), *part.sum(), wire});
+  }
+}
+
+// Adds what was received for the part, the next of `received`, to this rank's own.
+Status add_received(ExchangeSite& site, const ExchangeCall& call, const PartOf& part, Tensor flat, std::span<Transfer>& received) {
+  XDC_TRY_ASSIGN(part.sum(), add_in_order(site, call, part.reduction, received.first(part.others()), part.values(flat), *part.sum()));
+  received = received.subspan(part.others());
+  return ok_status();
+}
+
 }  // namespace
 
 Status direct_reduce_scatter(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<Reduction> reductions) {
   std::vector<Outgoing> outgoing;
   std::vector<Transfer> sends;
   std::vector<Transfer> received;
-  for (auto& reduction : reductions) {
-    for (size_t p = 0; p < reduction.parts.size(); ++p) {
-      const Range part = reduction.parts[p];
-      if (part.count == 0) {
-        reduction.sums[p].reset();
-        continue;
-      }
-      if (reduction.owner[p] == reduction.group.me) {
-        for (int i = 0; i < reduction.group.size(); ++i) {
-          if (i != reduction.group.me) {
-            XDC_TRY_ASSIGN(auto transfer, expect(site, call, Phase::reduce_scatter, reduction.group.ranks[static_cast<size_t>(i)],
-                                                 static_cast<int>(p), reduction.codec, part.count));
-            received.push_back(std::move(transfer));
-          }
-        }
-      } else {
-        XDC_TRY_ASSIGN(const Bytes wire, encode(site, reduction.codec, flat.range(part.begin, part.count)));
-        outgoing.push_back({reduction.group.ranks[static_cast<size_t>(reduction.owner[p])], static_cast<int>(p), *reduction.sums[p], wire});
-        reduction.sums[p].reset();
-      }
+  const auto parts = parts_of(reductions);
+  for (const auto& part : parts) {
+    if (part.mine()) {
+      XDC_TRY(expect_from_all(site, call, Phase::reduce_scatter, part, received));
+    } else {
+      XDC_TRY_ASSIGN(const Bytes wire, encode(site, part.reduction.codec, part.values(flat)));
+      outgoing.push_back({part.owner(), part.tag(), *part.sum(), wire});
+      part.sum().reset();
     }
   }
   XDC_TRY(start_sends(site, call, Phase::reduce_scatter, outgoing, sends));
-  size_t next = 0;
-  for (auto& reduction : reductions) {
-    for (size_t p = 0; p < reduction.parts.size(); ++p) {
-      const Range part = reduction.parts[p];
-      if (part.count == 0 || reduction.owner[p] != reduction.group.me) {
-        continue;
-      }
-      const auto others = static_cast<size_t>(reduction.group.size() - 1);
-      XDC_TRY_ASSIGN(reduction.sums[p], add_in_order(site, call, reduction, std::span(received).subspan(next, others),
-                                                     flat.range(part.begin, part.count), *reduction.sums[p]));
-      next += others;
+  std::span<Transfer> left = received;
+  for (const auto& part : parts) {
+    if (part.mine()) {
+      XDC_TRY(add_received(site, call, part, flat, left));
     }
   }
   XDC_TRY(await_all(site, sends, call.deadline));
@@ -105,41 +142,28 @@ Status direct_all_gather(ExchangeSite& site, const ExchangeCall& call, Tensor fl
   std::vector<Outgoing> outgoing;
   std::vector<Transfer> sends;
   std::vector<Transfer> received;
-  for (auto& reduction : reductions) {
-    for (size_t p = 0; p < reduction.parts.size(); ++p) {
-      const Range part = reduction.parts[p];
-      if (part.count == 0 || reduction.group.size() == 1) {
-        continue;
-      }
-      const Tensor values = flat.range(part.begin, part.count);
-      if (reduction.owner[p] != reduction.group.me) {
-        const Rank owner = reduction.group.ranks[static_cast<size_t>(reduction.owner[p])];
-        // Without a codec the sum goes straight to its place.
-        XDC_TRY_ASSIGN(const Bytes room,
-                       reduction.codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, reduction.codec, part.count));
-        received.push_back(receive(site, owner, {call.round, Phase::all_gather, call.bucket, static_cast<int>(p)}, room, part.count));
-        continue;
-      }
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, reduction.codec, values));
-      keep_decoded(site, reduction.codec, wire, values);
-      for (int i = 0; i < reduction.group.size(); ++i) {
-        if (i != reduction.group.me) {
-          outgoing.push_back({reduction.group.ranks[static_cast<size_t>(i)], static_cast<int>(p), *reduction.sums[p], wire});
-        }
-      }
+  const auto parts = parts_of(reductions);
+  for (const auto& part : parts) {
+    const CodecSpec& codec = part.reduction.codec;
+    const Tensor values = part.values(flat);
+    if (!part.mine()) {
+      // Without a codec the sum goes straight to its place.
+      XDC_TRY_ASSIGN(const Bytes room,
+                     codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, codec, part.range().count));
+      received.push_back(receive(site, part.owner(), {call.round, Phase::all_gather, call.bucket, part.tag()}, room, part.range().count));
+    } else if (part.others() > 0) {
+      XDC_TRY_ASSIGN(const Bytes wire, encode(site, codec, values));
+      keep_decoded(site, codec, wire, values);
+      send_to_all(part, wire, outgoing);
     }
   }
   XDC_TRY(start_sends(site, call, Phase::all_gather, outgoing, sends));
   size_t next = 0;
-  for (auto& reduction : reductions) {
-    for (size_t p = 0; p < reduction.parts.size(); ++p) {
-      const Range part = reduction.parts[p];
-      if (part.count == 0 || reduction.owner[p] == reduction.group.me) {
-        continue;
-      }
+  for (const auto& part : parts) {
+    if (!part.mine()) {
       auto& transfer = received[next++];
-      XDC_TRY_ASSIGN(reduction.sums[p], await(site, transfer, call.deadline));
-      keep_decoded(site, reduction.codec, transfer.bytes, flat.range(part.begin, part.count));
+      XDC_TRY_ASSIGN(part.sum(), await(site, transfer, call.deadline));
+      keep_decoded(site, part.reduction.codec, transfer.bytes, part.values(flat));
     }
   }
   XDC_TRY(await_all(site, sends, call.deadline));
@@ -150,46 +174,26 @@ Status all_gather_sum(ExchangeSite& site, const ExchangeCall& call, Tensor flat,
   std::vector<Outgoing> outgoing;
   std::vector<Transfer> sends;
   std::vector<Transfer> received;
-  for (auto& reduction : reductions) {
-    for (size_t p = 0; p < reduction.parts.size(); ++p) {
-      const Range part = reduction.parts[p];
-      if (part.count == 0) {
-        reduction.sums[p].reset();
-      }
-      if (part.count == 0 || reduction.group.size() == 1) {
-        continue;
-      }
-      XDC_TRY_ASSIGN(Bytes wire, encode(site, reduction.codec, flat.range(part.begin, part.count)));
-      if (reduction.codec.kind == CodecKind::none) {
-        // The sum will stand where the contribution stands, maybe while that is still on its way.
-        XDC_TRY_ASSIGN(const Bytes staged, site.scratch.take(static_cast<int64_t>(wire.size)));
-        copy(site, Tensor::flat(staged, DType::f32, part.count), Tensor::flat(wire, DType::f32, part.count));
-        wire = staged;
-      }
-      keep_decoded(site, reduction.codec, wire, flat.range(part.begin, part.count));
-      for (int i = 0; i < reduction.group.size(); ++i) {
-        if (i != reduction.group.me) {
-          const Rank peer = reduction.group.ranks[static_cast<size_t>(i)];
-          XDC_TRY_ASSIGN(auto transfer, expect(site, call, Phase::contribution, peer, static_cast<int>(p), reduction.codec, part.count));
-          received.push_back(std::move(transfer));
-          outgoing.push_back({peer, static_cast<int>(p), *reduction.sums[p], wire});
-        }
-      }
+  const auto parts = parts_of(reductions);
+  for (const auto& part : parts) {
+    if (part.others() == 0) {
+      continue;
     }
+    XDC_TRY_ASSIGN(Bytes wire, encode(site, part.reduction.codec, part.values(flat)));
+    if (part.reduction.codec.kind == CodecKind::none) {
+      // The sum will stand where the contribution stands, maybe while that is still on its way.
+      XDC_TRY_ASSIGN(const Bytes staged, site.scratch.take(static_cast<int64_t>(wire.size)));
+      copy(site, Tensor::flat(staged, DType::f32, part.range().count), part.values(flat));
+      wire = staged;
+    }
+    keep_decoded(site, part.reduction.codec, wire, part.values(flat));
+    XDC_TRY(expect_from_all(site, call, Phase::contribution, part, received));
+    send_to_all(part, wire, outgoing);
   }
   XDC_TRY(start_sends(site, call, Phase::contribution, outgoing, sends));
-  size_t next = 0;
-  for (auto& reduction : reductions) {
-    for (size_t p = 0; p < reduction.parts.size(); ++p) {
-      const Range part = reduction.parts[p];
-      if (part.count == 0 || reduction.group.size() == 1) {
-        continue;
-      }
-      const auto others = static_cast<size_t>(reduction.group.size() - 1);
-      XDC_TRY_ASSIGN(reduction.sums[p], add_in_order(site, call, reduction, std::span(received).subspan(next, others),
-                                                     flat.range(part.begin, part.count), *reduction.sums[p]));
-      next += others;
-    }
+  std::span<Transfer> left = received;
+  for (const auto& part : parts) {
+    XDC_TRY(add_received(site, call, part, flat, left));
   }
   XDC_TRY(await_all(site, sends, call.deadline));
   return finish(site, call.deadline);

@@ -42,6 +42,16 @@ std::string describe_tag(uint64_t round, uint64_t packed) {
 
 }  // namespace
 
+Status AgreedSum::meet(const std::optional<ControlSum>& sum) {
+  if (sum && value_ && *sum != *value_) {
+    return Error{ErrorCode::failed,
+                 fmt::format("two pieces of one round were summed over different contributions: one stands for {} samples, another for {}",
+                             value_->samples, sum->samples)};
+  }
+  value_ = sum ? sum : value_;
+  return ok_status();
+}
+
 ControlWords to_control(const MessageTag& tag, ControlSum sum) {
   return {{static_cast<uint64_t>(tag.round), pack(tag), static_cast<uint64_t>(sum.samples), static_cast<uint64_t>(sum.stop_votes)}};
 }

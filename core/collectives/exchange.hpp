@@ -26,6 +26,18 @@ struct ControlSum {
   friend bool operator==(ControlSum, ControlSum) = default;
 };
 
+// The sums that came with several pieces of one round: all must be the same, or a contribution is missing in one of them.
+class AgreedSum {
+ public:
+  // Errors: failed, when an earlier piece came with another sum. A piece that nothing came with is passed over.
+  Status meet(const std::optional<ControlSum>& sum);
+  // nullopt: nothing came with any piece.
+  const std::optional<ControlSum>& value() const { return value_; }
+
+ private:
+  std::optional<ControlSum> value_;
+};
+
 // Which message this is. A receiver that gets another one than it is due fails: the ranks act in different order.
 enum class Phase : uint8_t { reduce_scatter = 1, all_gather = 2, contribution = 3, push = 4, pull = 5, vote = 6, verdict = 7 };
 

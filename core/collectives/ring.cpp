@@ -132,17 +132,11 @@ Status encode_finished(ExchangeSite& site, const ExchangeCall& call, const TierC
 // Every chunk must have met every rank.
 Status agree_on_sums(std::span<RingReduction> rings, const std::vector<RingState>& states) {
   for (size_t r = 0; r < rings.size(); ++r) {
-    std::optional<ControlSum> total;
+    AgreedSum agreed;
     for (size_t c = 0; c < rings[r].chunks.size(); ++c) {
-      if (rings[r].chunks[c].count == 0) {
-        continue;
-      }
-      if (total && !(*total == states[r].sums[c])) {
-        return Error{ErrorCode::failed, "two chunks of one ring were summed over different contributions"};
-      }
-      total = states[r].sums[c];
+      XDC_TRY(agreed.meet(rings[r].chunks[c].count > 0 ? std::optional(states[r].sums[c]) : std::nullopt));
     }
-    rings[r].sum = total;
+    rings[r].sum = agreed.value();
   }
   return ok_status();
 }

@@ -57,17 +57,14 @@ class HierarchicalAllReduce : public WorkerStrategy {
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
     ExchangeSite site{env_.device, stream_, *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); }};
-    std::optional<ControlSum> total;
+    AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
       XDC_TRY(round.wait_bucket(static_cast<int>(b)));
       scratch_.reset();
       XDC_TRY_ASSIGN(const ControlSum sum, exchange_bucket(site, round, static_cast<int>(b)));
-      if (total && *total != sum) {
-        return Error{ErrorCode::failed, "two buckets of one round were summed over different contributions"};
-      }
-      total = sum;
+      XDC_TRY(total.meet(sum));
     }
-    return *total;
+    return *total.value();
   }
 
   void abort(const Error& error) override {
@@ -91,14 +88,11 @@ class HierarchicalAllReduce : public WorkerStrategy {
       XDC_TRY(finish(site, call.deadline));
     }
     XDC_TRY(native_ != nullptr ? native_all_gather(site, call, round, inside[0]) : direct_all_gather(site, call, round.gradient, inside));
-    std::optional<ControlSum> total;
+    AgreedSum total;
     for (const auto& sum : inside[0].sums) {
-      if (sum && total && *sum != *total) {
-        return Error{ErrorCode::failed, "two lanes of one bucket were summed over different contributions"};
-      }
-      total = sum ? sum : total;
+      XDC_TRY(total.meet(sum));
     }
-    return *total;
+    return *total.value();
   }
 
   // (b): my lanes, all at once.

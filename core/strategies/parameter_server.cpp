@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/strategies/kinds.hpp"
 
@@ -28,8 +27,6 @@ Range piece(const StrategyPlan& plan, size_t bucket, int shard) { return interse
 std::function<std::string(Rank)> describer(const StrategyPlan& plan) {
   return [&plan](Rank rank) { return plan.cluster.describe(rank); };
 }
-
-Error mixed_sums() { return {ErrorCode::failed, "two pieces of one round were summed over different contributions"}; }
 
 class ParameterServerWorker : public WorkerStrategy {
  public:
@@ -51,16 +48,13 @@ class ParameterServerWorker : public WorkerStrategy {
       XDC_TRY(round.wait_bucket(static_cast<int>(b)));
       XDC_TRY(push(site, round, b, pushes, pulls));
     }
-    std::optional<ControlSum> total;
+    AgreedSum total;
     for (auto& pull : pulls) {
       XDC_TRY_ASSIGN(const ControlSum sum, await(site, pull, round.deadline));
-      if (total && *total != sum) {
-        return mixed_sums();
-      }
-      total = sum;
+      XDC_TRY(total.meet(sum));
     }
     XDC_TRY(await_all(site, pushes, round.deadline));
-    return *total;
+    return *total.value();
   }
 
   void abort(const Error& error) override {
@@ -122,7 +116,7 @@ class ParameterServer : public ServerStrategy {
   Result<ControlSum> serve(const ServerRound& round) override {
     ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_)};
     std::vector<Transfer> answers;
-    std::optional<ControlSum> total;
+    AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
       const Range range = piece(plan_, b, shard_);
       if (range.count == 0) {
@@ -131,10 +125,7 @@ class ParameterServer : public ServerStrategy {
       scratch_.reset();
       ControlSum sum;
       XDC_TRY_ASSIGN(const Tensor gradient, collect(site, round, b, range, sum));
-      if (total && *total != sum) {
-        return mixed_sums();
-      }
-      total = sum;
+      XDC_TRY(total.meet(sum));
       update(round, range, gradient);
       XDC_TRY(finish(site, round.deadline));
       const Bytes fresh = round.parameters_after.range(range.begin - owned().begin, range.count).bytes;
@@ -143,7 +134,7 @@ class ParameterServer : public ServerStrategy {
       }
     }
     XDC_TRY(await_all(site, answers, round.deadline));
-    return *total;
+    return *total.value();
   }
 
   void abort(const Error& error) override {

@@ -58,7 +58,7 @@ class RingAllReduce : public WorkerStrategy {
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
     ExchangeSite site{env_.device, stream_, *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); }};
-    std::optional<ControlSum> total;
+    AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
       XDC_TRY(round.wait_bucket(static_cast<int>(b)));
       scratch_.reset();
@@ -67,12 +67,9 @@ class RingAllReduce : public WorkerStrategy {
       group.me = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), self_) - group.ranks.begin());
       rings[0].sum = round.own;
       XDC_TRY(ring_all_reduce(site, {round.round, static_cast<int>(b), round.deadline}, plan_.codecs, round.gradient, rings));
-      if (total && *total != *rings[0].sum) {
-        return Error{ErrorCode::failed, "two buckets of one round were summed over different contributions"};
-      }
-      total = rings[0].sum;
+      XDC_TRY(total.meet(rings[0].sum));
     }
-    return *total;
+    return *total.value();
   }
 
   void abort(const Error& error) override {
