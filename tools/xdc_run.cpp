@@ -12,6 +12,7 @@
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
 #include "tools/program.hpp"
+#include "tools/progress_bar.hpp"
 
 namespace xdc {
 namespace {
@@ -100,17 +101,24 @@ int run_rank(const Options& options, const Plan& plan) {
   return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
 }
 
-VariantReport run_variant(const Options& options, const RunSpec& spec, bool& interrupted) {
+VariantReport run_variant(const Options& options, const RunSpec& spec, ProgressBar& bar, std::vector<double>& parts, size_t index,
+                          bool& interrupted) {
   const VariantFacts facts = facts_of(spec);
-  fmt::print(stderr, "xdc-run: {}: {} ranks\n", spec.variant, spec.cluster().members.size());
+  bar.print_line(fmt::format("xdc-run: {}: {} processes", spec.variant, spec.cluster().members.size()));
   const SteadyClock clock;
-  const auto members = launch(spec, {rank_arguments(options, spec), options.log_directory});
+  const auto members =
+      launch(spec, {rank_arguments(options, spec), options.log_directory, [&bar](std::string_view line) { bar.print_line(line); },
+                    [&](double part) {
+                      parts[index] = part;
+                      bar.show(parts);
+                    }});
   const auto report = members.ok() ? assemble(facts, members.value()) : Result<VariantReport>(members.error());
   VariantReport out = report.ok() ? report.value() : failed_variant(facts, report.error().message);
   if (!report.ok()) {
     interrupted = report.error().code == ErrorCode::aborted;
-    fmt::print(stderr, "xdc-run: {}: {}\n", spec.variant, report.error().message);
+    bar.print_line(fmt::format("xdc-run: {}: {}", spec.variant, report.error().message));
   }
+  parts[index] = 1;
   out.wall_s = to_seconds(clock.now() - TimePoint{});
   return out;
 }
@@ -128,10 +136,15 @@ int run_all(const Options& options, const Plan& plan) {
     if (error) return fail(kBadInput, {ErrorCode::invalid, fmt::format("--log-dir: {}: {}", options.log_directory, error.message())});
   }
   RunReport report = report_head("xdc-run", plan);
+  std::vector<std::string> names;
+  for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
+  std::vector<double> parts(names.size(), 0.0);
+  ProgressBar bar(std::move(names));
   bool interrupted = false;
   for (size_t i = 0; i < plan.specs.size() && !interrupted; ++i) {
-    report.variants.push_back(run_variant(options, plan.specs[i], interrupted));
+    report.variants.push_back(run_variant(options, plan.specs[i], bar, parts, i, interrupted));
   }
+  bar.clear();
   if (interrupted) {
     return fail(kRunFailed, {ErrorCode::aborted,
                              fmt::format("interrupted: {} of {} variants were done", report.variants.size() - 1, plan.specs.size())});

@@ -14,6 +14,7 @@ class GrpcStore::Client {
  public:
   Client(const std::string& address, const SteadyClock& clock) : address_(address), clock_(clock) {
     grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a proxy of the user's environment does not reach our loopback
     arguments.SetMaxSendMessageSize(-1);
     arguments.SetMaxReceiveMessageSize(-1);
     stub_ = proto::Store::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));

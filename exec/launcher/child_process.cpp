@@ -24,7 +24,7 @@ Error system_failure(std::string_view what) {
 }
 
 // Between fork and exec of a process with threads: only calls that POSIX calls async-signal-safe.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int output, const sigset_t& mask) {
+[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int output, int inherited, const sigset_t& mask) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(127);  // it died before we could ask to be told
@@ -32,7 +32,10 @@ Error system_failure(std::string_view what) {
   ::dup2(input, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
-  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  // dup2 of a descriptor to itself would keep it closed on exec.
+  ::fcntl(inherited, F_SETFD, 0);
+  ::dup2(inherited, ChildProcess::kInheritedFd);
+  ::close_range(ChildProcess::kInheritedFd + 1, ~0U, 0);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGINT, &ignore, nullptr);
@@ -56,7 +59,7 @@ std::string describe(ExitStatus status) {
                             : fmt::format("ended with exit code {}", status.code);
 }
 
-Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, const sigset_t& mask) {
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, int inherited, const sigset_t& mask) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));  // execv takes char*, and writes nothing
@@ -75,7 +78,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   const pid_t parent = ::getpid();
   child.pid_ = ::fork();
   if (child.pid_ == 0) {
-    become(argv.data(), parent, input, pipe[1], mask);
+    become(argv.data(), parent, input, pipe[1], inherited, mask);
   }
   const int fork_error = errno;
   close_fd(input);

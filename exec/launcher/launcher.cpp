@@ -1,5 +1,6 @@
 #include "exec/launcher/launcher.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "core/rank_main/rank_main.hpp"
 #include "exec/grpc/store_server.hpp"
@@ -56,6 +56,33 @@ class SignalWatch {
   int fd_ = -1;
 };
 
+// The first rank tells how far it is; see rank_process.cpp.
+class ProgressPipe {
+ public:
+  ProgressPipe() { XDC_CHECK(::pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) == 0); }
+  ~ProgressPipe() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  ProgressPipe(const ProgressPipe&) = delete;
+  ProgressPipe& operator=(const ProgressPipe&) = delete;
+
+  int read_end() const { return ends_[0]; }
+  int write_end() const { return ends_[1]; }
+  // The latest.
+  double take() {
+    double part = 0;
+    while (::read(ends_[0], &part, sizeof part) == static_cast<ssize_t>(sizeof part)) {
+      latest_ = part;
+    }
+    return latest_;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+  double latest_ = 0;
+};
+
 struct RankChild {
   MemberId member = 0;
   ChildProcess process;
@@ -98,8 +125,8 @@ class Launch {
     for (std::string& argument : to_arguments(rank)) {
       arguments.push_back(std::move(argument));
     }
-    XDC_TRY_ASSIGN(auto log, RankLog::open(short_name(spec_.cluster(), member), options_.log_directory));
-    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, signals_.mask_before()));
+    XDC_TRY_ASSIGN(auto log, RankLog::open(short_name(spec_.cluster(), member), options_.log_directory, options_.show_line));
+    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, progress_.write_end(), signals_.mask_before()));
     children_.push_back({member, std::move(process), std::move(log)});
     return ok_status();
   }
@@ -111,7 +138,7 @@ class Launch {
 
   // Waits for something to happen and deals with it.
   void step() {
-    std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
+    std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}, {progress_.read_end(), POLLIN, 0}};
     for (const RankChild& child : children_) {
       // Negative descriptors are passed over by poll.
       fds.push_back({child.process.exit_fd(), POLLIN, 0});
@@ -122,12 +149,15 @@ class Launch {
     if (fds[0].revents != 0) {
       on_signal();
     }
+    if (fds[1].revents != 0) {
+      options_.show_progress(progress_.take());
+    }
     for (size_t i = 0; i < children_.size(); ++i) {
       RankChild& child = children_[i];
-      if (fds[2 * i + 2].revents != 0 && !child.log.read_from(child.process.output_fd())) {
+      if (fds[2 * i + 3].revents != 0 && !child.log.read_from(child.process.output_fd())) {
         child.process.close_output();
       }
-      if (fds[2 * i + 1].revents != 0) {
+      if (fds[2 * i + 2].revents != 0) {
         on_exit(child);
       }
     }
@@ -201,6 +231,7 @@ class Launch {
   const RunSpec& spec_;
   const LaunchOptions& options_;
   const SignalWatch signals_;  // before any thread
+  ProgressPipe progress_;
   const SteadyClock clock_;
   MemoryStore store_;
   std::unique_ptr<StoreServer> server_;

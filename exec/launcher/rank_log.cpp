@@ -21,8 +21,8 @@ constexpr size_t kLongestLine = 16 * 1024;
 
 }  // namespace
 
-Result<RankLog> RankLog::open(std::string name, const std::string& directory) {
-  RankLog log(std::move(name));
+Result<RankLog> RankLog::open(std::string name, const std::string& directory, Show show) {
+  RankLog log(std::move(name), std::move(show));
   if (!directory.empty()) {
     std::string file = log.name_;
     std::replace(file.begin(), file.end(), '/', '-');
@@ -37,6 +37,7 @@ Result<RankLog> RankLog::open(std::string name, const std::string& directory) {
 
 RankLog::RankLog(RankLog&& other) noexcept
     : name_(std::move(other.name_)),
+      show_(std::move(other.show_)),
       file_(std::exchange(other.file_, -1)),
       partial_(std::move(other.partial_)),
       last_(std::move(other.last_)) {}
@@ -82,12 +83,11 @@ void RankLog::take(std::string_view bytes) {
 }
 
 void RankLog::put_line(std::string_view line) {
-  const std::string shown = fmt::format("[{}] {}\n", name_, line);
-  std::fwrite(shown.data(), 1, shown.size(), stderr);
+  show_(fmt::format("[{}] {}", name_, line));
   if (file_ >= 0) {
-    const std::string_view bare = std::string_view(shown).substr(name_.size() + 3);
+    const std::string whole = fmt::format("{}\n", line);
     // A full disk must not end a run; the line was shown.
-    [[maybe_unused]] const ssize_t written = ::write(file_, bare.data(), bare.size());
+    [[maybe_unused]] const ssize_t written = ::write(file_, whole.data(), whole.size());
   }
   last_.emplace_back(line);
   if (last_.size() > kKeptLines) {

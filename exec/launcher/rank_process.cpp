@@ -5,18 +5,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
 
 #include "core/base/log.hpp"
 #include "core/math/cpu_kernels.hpp"
 #include "core/math/numerics.hpp"
 #include "core/rank_main/rank_main.hpp"
+#include "core/rank_main/run_state.hpp"
 #include "exec/grpc/grpc_fabric.hpp"
 #include "exec/grpc/grpc_store.hpp"
 #include "exec/host/cpu_device.hpp"
 #include "exec/host/file_storage.hpp"
 #include "exec/host/json_trace.hpp"
 #include "exec/host/thread_lanes.hpp"
+#include "exec/launcher/child_process.hpp"
 #include "exec/launcher/launcher.hpp"
 
 namespace xdc {
@@ -25,23 +30,53 @@ namespace {
 
 class EventFile {
  public:
-  EventFile(const std::string& directory, std::string name) {
+  static Result<EventFile> open(const std::string& directory, std::string name) {
+    EventFile file;
     if (!directory.empty()) {
       std::replace(name.begin(), name.end(), '/', '-');
-      fd_ = ::open(fmt::format("{}/{}.events.jsonl", directory, name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      const std::string path = fmt::format("{}/{}.events.jsonl", directory, name);
+      file.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      if (file.fd_ < 0) {
+        return Error{ErrorCode::failed, fmt::format("opening {}: {}", path, std::generic_category().message(errno))};
+      }
     }
+    return file;
   }
   ~EventFile() {
     if (fd_ >= 0) {
       ::close(fd_);
     }
   }
-  EventFile(const EventFile&) = delete;
-  EventFile& operator=(const EventFile&) = delete;
+  EventFile(EventFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  EventFile& operator=(EventFile&&) = delete;
   int fd() const { return fd_; }
 
  private:
+  EventFile() = default;
   int fd_ = -1;
+};
+
+// Passes events on, and tells the launcher how far the run is. A pipe that is full is passed over: the next step tells again.
+class ProgressTrace final : public Trace {
+ public:
+  ProgressTrace(const RunSpec& spec, Trace& next, int fd)
+      : steps_(planned_steps(spec.train.stop, spec.schedule())), limit_(spec.train.stop.time), next_(next), fd_(fd) {}
+
+  void record(TimePoint time, int64_t step, std::string_view event, std::initializer_list<TraceField> fields) override {
+    next_.record(time, step, event, fields);
+    if (event != "step" || (steps_ <= 0 && !limit_)) {
+      return;
+    }
+    const double part = steps_ > 0 ? static_cast<double>(step) / static_cast<double>(steps_)
+                                   : static_cast<double>(time.ns) / static_cast<double>(limit_->ns);
+    [[maybe_unused]] const ssize_t told = ::write(fd_, &part, sizeof part);
+  }
+
+ private:
+  const int64_t steps_;
+  const std::optional<Duration> limit_;
+  Trace& next_;
+  const int fd_;
 };
 
 Status run_rank(const RunSpec& spec, const RankOptions& options) {
@@ -56,11 +91,13 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   CpuKernels kernels;
   CpuDevice device("cpu", kernels);
   FileStorage storage("checkpoints");
-  const EventFile events(options.log_directory, short_name(cluster, options.member));
+  XDC_TRY_ASSIGN(const EventFile events, EventFile::open(options.log_directory, short_name(cluster, options.member)));
   const Member& member = cluster.members[static_cast<size_t>(options.member)];
-  JsonTrace trace(events.fd(), cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member);
+  JsonTrace lines(events.fd(), cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member);
   XDC_TRY_ASSIGN(const auto fabric,
                  GrpcFabric::start({options.member, options.store, describe}, clock, store, clock.now() + spec.start_timeout));
+  ProgressTrace progress(spec, lines, ChildProcess::kInheritedFd);
+  Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
   Env env{clock, lanes, *fabric, device, store, storage, trace};
   return rank_main(env, spec, options.member);
 }
