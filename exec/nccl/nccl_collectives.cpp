@@ -76,7 +76,9 @@ Status NcclCollectives::start(const ncclUniqueId& id, Rank rank) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   std::unique_lock lock(mutex_);
-  const ncclResult_t begun = ncclCommInitRankConfig(&comm_, size_, id, rank, &config);
+  // Not into comm_: NCCL's own thread writes a second time, which may be after an abort() here.
+  const ncclResult_t begun = ncclCommInitRankConfig(&from_nccl_, size_, id, rank, &config);
+  comm_ = from_nccl_;
   if (accepted(begun)) {
     return ok_status();
   }

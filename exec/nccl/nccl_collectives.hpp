@@ -59,6 +59,8 @@ class NcclCollectives final : public Collectives {
   const cudaStream_t native_;
   std::unique_ptr<Buffer> staging_;  // device memory for tensors that lie on the host
 
+  ncclComm_t from_nccl_ = nullptr;  // where NCCL writes the communicator: at once, and again when it has connected
+
   std::mutex mutex_;           // guards what follows: abort() comes from other lanes
   ncclComm_t comm_ = nullptr;  // nullptr once broken
   Status first_error_;

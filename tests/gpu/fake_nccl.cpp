@@ -33,6 +33,7 @@ struct Group {
 struct ncclComm {
   std::shared_ptr<Group> group;
   int rank = 0;
+  ncclComm_t* handle = nullptr;  // where the caller wants the communicator
   size_t next = 0;
   ncclResult_t error = ncclSuccess;
   std::shared_ptr<bool> aborted = std::make_shared<bool>(false);
@@ -159,6 +160,7 @@ ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   xdc::fake::locked([&] {
     *comm->aborted = true;
+    *comm->handle = comm;                       // what NCCL's connecting thread does last, however late it ends
     comm->group->lost = comm->group->complete;  // before that, nobody is connected to us
     forget(comm);
   });
@@ -189,7 +191,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
       group->size = size;
       newest = group;
     }
-    auto* made = new ncclComm{group, rank};
+    auto* made = new ncclComm{group, rank, comm};
     XDC_CHECK(group->members.emplace(rank, made).second);
     alive.insert(made);
     group->complete = static_cast<int>(group->members.size()) == size;
