@@ -21,6 +21,7 @@ void SimWork::finish() { end(State::finished); }
 
 void SimWork::fail(const Error& error) {
   error_ = error;
+  failed_at_ = Agenda::now();
   end(State::failed);
 }
 
@@ -94,7 +95,9 @@ Result<size_t> SimCommunicator::wait_any(std::span<Work* const> works, Deadline 
         finished = i;
         return true;
       }
-      failed = failed == nullptr && work->state() == SimWork::State::failed ? work : failed;
+      // News from after the deadline are not what this wait is about.
+      const bool counts = work->state() == SimWork::State::failed && work->failed_at() <= deadline;
+      failed = failed == nullptr && counts ? work : failed;
     }
     return broken_.has_value() || failed != nullptr;
   };

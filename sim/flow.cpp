@@ -7,18 +7,18 @@
 namespace xdc {
 
 void Flow::send(SimWork& work, const ControlWords& control, Bytes payload, WireSize wire) {
-  messages_.push_back({control, payload, wire, &work, false, {}});
+  messages_.push({control, payload, wire, &work, false, {}});
   start_next();
 }
 
 void Flow::receive(SimWork& work) {
-  expected_.push_back(&work);
+  expected_.push(&work);
   match();
 }
 
 void Flow::forget_sends() {
   cut_ = true;
-  messages_.resize(left_);
+  messages_.truncate(left_);
 }
 
 void Flow::forget_receives() {
@@ -70,14 +70,11 @@ void Flow::arrived() {
 
 void Flow::match() {
   while (arrived_ > 0 && (receiver_gone_ || !expected_.empty())) {
-    const Message message = std::move(messages_.front());
-    messages_.pop_front();
+    const Message message = messages_.pop();
     --arrived_;
     --left_;
     if (!receiver_gone_) {
-      SimWork& work = *expected_.front();
-      expected_.pop_front();
-      deliver(message, work);
+      deliver(message, *expected_.pop());
     }
   }
 }

@@ -7,12 +7,12 @@
 // the receiver's buffer where a receive is posted, else aside.
 #pragma once
 
-#include <deque>
 #include <list>
 #include <optional>
 #include <vector>
 
 #include "core/seam/fabric.hpp"
+#include "sim/queue.hpp"
 #include "sim/transfers.hpp"
 
 namespace xdc {
@@ -61,10 +61,10 @@ class Flow final : public TransferOwner {
   Transfers& transfers_;
   Path path_;
   TrafficCount& traffic_;
-  std::deque<Message> messages_;   // oldest first: arrived, then on the way, then in transfer, then waiting
-  size_t left_ = 0;                // of them have left the sender
-  size_t arrived_ = 0;             // of those have arrived
-  std::deque<SimWork*> expected_;  // receives that no message has finished, oldest first
+  Queue<Message> messages_;   // oldest first: arrived, then on the way, then in transfer, then waiting
+  size_t left_ = 0;           // of them have left the sender
+  size_t arrived_ = 0;        // of those have arrived
+  Queue<SimWork*> expected_;  // receives that no message has finished, oldest first
   bool transferring_ = false;
   bool cut_ = false;
   bool receiver_gone_ = false;
@@ -78,6 +78,7 @@ class SimWork final : public Work {
   enum class State : uint8_t { pending, finished, failed };
   State state() const { return state_; }
   const Error& error() const { return *error_; }
+  TimePoint failed_at() const { return failed_at_; }
   Rank peer() const { return peer_; }
   bool sending() const { return sending_; }
 
@@ -97,6 +98,7 @@ class SimWork final : public Work {
 
   SimCommunicator* owner_;
   std::optional<Error> error_;
+  TimePoint failed_at_;
   Rank peer_;
   State state_ = State::pending;
   bool sending_;

@@ -28,22 +28,24 @@ bool WaitPoint::wait(Deadline deadline, FunctionRef<bool()> ready, Describe desc
 }
 
 void WaitPoint::park(Describe describe, Deadline deadline) {
-  XDC_CHECK_MSG(!parked_, "two lanes wait at one place");
+  XDC_CHECK_MSG(!state_->parked, "two lanes wait at one place");
   const WaitingLane waiting(describe, deadline);
   // A lane that is killed here leaves the place free for the next one.
   struct Parked {
-    bool& flag;
-    explicit Parked(bool& f) : flag(f) { flag = true; }
-    ~Parked() { flag = false; }
-  } const parked(parked_);
-  woken_ = false;
-  semaphore_->acquire();
+    std::shared_ptr<State> state;
+    explicit Parked(std::shared_ptr<State> s) : state(std::move(s)) { state->parked = true; }
+    ~Parked() { state->parked = false; }
+  } const here(state_);
+  here.state->woken = false;
+  here.state->semaphore->acquire();
 }
 
 void WaitPoint::wake() {
-  if (parked_ && !woken_) {
-    woken_ = true;
-    semaphore_->release();
+  if (state_->parked && !state_->woken) {
+    state_->woken = true;
+    // A copy: the woken lane may destroy this place before the call returns.
+    const auto semaphore = state_->semaphore;
+    semaphore->release();
   }
 }
 

@@ -34,7 +34,7 @@ using Describe = FunctionRef<std::string()>;
 
 class WaitPoint {
  public:
-  explicit WaitPoint(Agenda& agenda) : agenda_(agenda), semaphore_(sg::Semaphore::create(0)) {}
+  explicit WaitPoint(Agenda& agenda) : agenda_(agenda), state_(std::make_shared<State>()) {}
 
   // Blocks the calling lane until `ready` or the deadline; returns what ready() said last. Whatever becomes ready at the very
   // deadline wins, however late in that moment. One lane at a time.
@@ -46,10 +46,14 @@ class WaitPoint {
  private:
   void park(Describe describe, Deadline deadline);
 
+  // Shared with the frame that waits: when all lanes are killed, it may be unwound after its WaitPoint is gone.
+  struct State {
+    sg::SemaphorePtr semaphore = sg::Semaphore::create(0);
+    bool parked = false;
+    bool woken = false;
+  };
   Agenda& agenda_;
-  sg::SemaphorePtr semaphore_;
-  bool parked_ = false;
-  bool woken_ = false;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace xdc

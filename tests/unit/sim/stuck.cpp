@@ -42,6 +42,29 @@ TEST_CASE("lanes that wait for what never comes end the run with their names and
   CHECK(names(problem, "without a deadline"));
 }
 
+TEST_CASE("lanes that share a communicator and end together leave nothing behind") {
+  const auto setting = setting_of({2});
+  const auto problem = only_problem(setting, [view = setting.cluster.everyone(1)](Env& env, MemberId me) {
+    auto communicator = env.fabric.connect(view, "shared", kNoDeadline).value();
+    auto collectives = env.fabric.native_collectives(view, "shared", kNoDeadline).value();
+    const auto counts = env.device.allocate(Space::pinned, 8).value();
+    const auto messages = env.lanes.spawn("messages", [&] {
+      ControlWords control;
+      const auto never = communicator->irecv(1 - me, &control, {});
+      const auto long_one = communicator->isend(1 - me, {}, {}, {int64_t{1} << 60, Traffic::payload});
+      Work* const works[] = {never.get()};
+      communicator->wait_any(works, kNoDeadline).ok();
+    });
+    const auto sums = env.lanes.spawn("sums", [&] {
+      if (me == 0) collectives->all_reduce(Tensor::flat(counts->bytes(), DType::i64, 1), 8, kNoDeadline).ok();
+    });
+    messages->join();
+    sums->join();
+  });
+  CHECK(names(problem, "dc0 rank 0, lane main: waits for the end of lane messages"));
+  CHECK(names(problem, "dc0 rank 0, lane sums: waits for dc0 rank 1 to join all_reduce"));
+}
+
 TEST_CASE("a member that waits to connect is named with those who are missing") {
   const auto setting = setting_of({2});
   const auto problem = only_problem(setting, [view = setting.cluster.everyone(1)](Env& env, MemberId me) {
