@@ -25,7 +25,7 @@ std::vector<std::string> names(const json& report) {
   return out;
 }
 
-TEST_CASE("--help, --version and --list-devices answer and end with 0") {
+TEST_CASE("option --help, --version and --list-devices answer and end with 0") {
   for (const auto& [option, text] :
        {std::pair("--help", "--variant"), std::pair("--version", "xdc-sim 0."), std::pair("--list-devices", "a100_80g")}) {
     const auto done = sim({option});
@@ -35,7 +35,7 @@ TEST_CASE("--help, --version and --list-devices answer and end with 0") {
   }
 }
 
-TEST_CASE("--validate prints the plan and runs nothing") {
+TEST_CASE("option --validate prints the plan and runs nothing") {
   const Workspace workspace;
   const auto done = sim({workspace.scenario(), "--validate", "--set", "train.stop={ epochs = 1000000 }"});
   CHECK(done.exit_code == 0);
@@ -43,7 +43,7 @@ TEST_CASE("--validate prints the plan and runs nothing") {
              Contains("3 variants") && Contains("parameter_server, placement beijing, shards 1; wan none") && Contains("wan fp16"));
 }
 
-TEST_CASE("--variant holds the output to those named, in the order of the file") {
+TEST_CASE("option --variant holds the output to those named, in the order of the file") {
   const Workspace workspace;
   const auto report = report_of({workspace.scenario(), "--variant", "tree", "--variant", "ps"});
   CHECK(names(report) == std::vector<std::string>{"ps", "tree"});
@@ -55,7 +55,7 @@ TEST_CASE("an option's value does not swallow the scenario after it") {
   CHECK(names(report_of({"--variant", "ps", "--set", "train.stop={ steps = 2 }", workspace.scenario()})) == std::vector<std::string>{"ps"});
 }
 
-TEST_CASE("--set and --seed change what is run") {
+TEST_CASE("option --set and --seed change what is run") {
   const Workspace workspace;
   const auto report =
       report_of({workspace.scenario(), "--set", "train.stop={ steps = 3 }", "--set", "variant.ring.train.stop.steps=4", "--seed", "9"});

@@ -79,7 +79,7 @@ TEST_CASE("a file named by --json holds schema 1, and nothing else is left besid
   CHECK(files == 3);
 }
 
-TEST_CASE("--json - leaves stdout to the JSON and sends the table to stderr") {
+TEST_CASE("option --json - leaves stdout to the JSON and sends the table to stderr") {
   const Workspace workspace;
   const auto done = sim({workspace.scenario(), "--json", "-"});
   CHECK(done.exit_code == 0);

@@ -143,7 +143,7 @@ TEST_CASE("an error of the base is reported once, not once a variant") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
 }
 
-TEST_CASE("--set overrides the base and every variant that says otherwise") {
+TEST_CASE("option --set overrides the base and every variant that says otherwise") {
   const auto s =
       good(whole(), {"train.bucket=2 MB", "seed=9", "strategy.kind=hierarchical_allreduce", "payload=phantom", "numerics=native"});
   CHECK(s.seed == 9);
@@ -155,14 +155,14 @@ TEST_CASE("--set overrides the base and every variant that says otherwise") {
   }
 }
 
-TEST_CASE("--set reaches one variant by name or by place") {
+TEST_CASE("option --set reaches one variant by name or by place") {
   const auto s = good(whole(), {"variant.central PS.train.bucket=3 MB", "variant[1].train.stop={ steps = 5 }"});
   CHECK(s.variants[0].train.bucket_bytes == 3'000'000);
   CHECK(s.variants[0].train.stop.epochs == 2);
   CHECK(s.variants[1].train.bucket_bytes == 1'000'000);
 }
 
-TEST_CASE("--set of a variant that is not there offers the nearest") {
+TEST_CASE("option --set of a variant that is not there offers the nearest") {
   CHECK_THAT(bad(whole(), {"variant.rign.train.bucket=1 MB"}), Contains("no variant is called \"rign\", did you mean \"ring\"?"));
   CHECK_THAT(bad(whole(), {"variant[2].train.bucket=1 MB"}), Contains("there is no variant[2]"));
   CHECK_THAT(bad(whole(), {"variant=1"}), Contains("a key of the variant is wanted"));
