@@ -85,6 +85,7 @@ Status GrpcFabric::Impl::start(Deadline deadline) {
     void* tag = nullptr;
     bool ok = false;
     while (queue->Next(&tag, &ok)) {
+      handed_back_by_grpc(tag);
       static_cast<Tag*>(tag)->complete(ok);
     }
   });

@@ -134,7 +134,9 @@ void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
     const size_t n = std::min(kChunkBytes, operation->size - operation->done);
     if (!copied) {
       ++operation->borrowed;
-      slices[used++] = grpc::Slice(operation->data + operation->done, n, &Outbound::let_go, new Loan{shared_from_this(), operation});
+      auto* loan = new Loan{shared_from_this(), operation};
+      handed_to_grpc(loan);
+      slices[used++] = grpc::Slice(operation->data + operation->done, n, &Outbound::let_go, loan);
     }
     operation->done += n;
     if (operation->done == operation->size) {
@@ -174,6 +176,7 @@ void Outbound::on_written(bool ok) {
 }
 
 void Outbound::let_go(void* pointer) {
+  handed_back_by_grpc(pointer);
   const std::unique_ptr<Loan> loan(static_cast<Loan*>(pointer));
   Outbound& stream = *loan->stream;
   const std::lock_guard lock(stream.state_->mutex);

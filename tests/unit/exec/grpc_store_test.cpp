@@ -29,12 +29,15 @@ TEST_CASE("conditional writes and watches work over the wire", "[exec]") {
   REQUIRE(first > 0);
   REQUIRE(store.put_if("a", "no", 0, nullptr, deadline).value() == 0);
   REQUIRE(store.get("a", deadline).value()->value == value);
+  uint64_t second = 0;
   std::thread writer([&] {
     served.clock.sleep_until(served.clock.now() + milliseconds(50));
-    REQUIRE(store.put_if("a", "later", first, nullptr, deadline).value() > first);
+    second = store.put_if("a", "later", first, nullptr, deadline).value();
   });
-  REQUIRE(store.watch("a", first, deadline).value().value == "later");
+  const auto seen = store.watch("a", first, deadline);
   writer.join();
+  REQUIRE(second > first);
+  REQUIRE(seen.value().value == "later");
 }
 
 TEST_CASE("a watch over the wire times out at its deadline", "[exec]") {

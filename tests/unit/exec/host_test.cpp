@@ -12,6 +12,10 @@
 #include "exec/host/json_trace.hpp"
 #include "exec/host/thread_lanes.hpp"
 
+// Sanitizers end the program at an impossible allocation unless told that it is expected.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace xdc {
 
 TEST_CASE("a clock counts from its origin and does not wake early", "[exec]") {
