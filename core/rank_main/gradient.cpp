@@ -81,11 +81,10 @@ Event GradientSource::compute(Tensor parameters, std::span<const int32_t> sample
   }
   load(samples, count);
   const auto& layers = spec_.network.layers;
-  Cost forward;
+  // Layer by layer: one that waits for memory does not hide behind another that waits for arithmetic.
   for (const auto& layer : layers) {
-    forward = forward + forward_cost(layer, count);
+    env_.device.charge(stream_, forward_cost(layer, count));
   }
-  env_.device.charge(stream_, forward);
   network_->forward(stream_, parameters, images_tensor(spec_.network, images_->bytes(), batch_),
                     Tensor::flat(labels_->bytes(), DType::i32, batch_), count, scale, Tensor::flat(loss_->bytes(), DType::f32, 1));
   size_t bucket = 0;
