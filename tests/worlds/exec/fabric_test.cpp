@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "tests/unit/exec/members.hpp"
+#include "tests/worlds/exec/members.hpp"
 
 namespace xdc {
 

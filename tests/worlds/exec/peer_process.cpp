@@ -1,4 +1,4 @@
-#include "tests/unit/exec/peer_process.hpp"
+#include "tests/worlds/exec/peer_process.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "exec/grpc/grpc_store.hpp"
-#include "tests/unit/exec/members.hpp"
+#include "tests/worlds/exec/members.hpp"
 
 namespace xdc {
 

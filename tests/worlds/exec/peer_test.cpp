@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "exec/grpc/store_server.hpp"
-#include "tests/unit/exec/members.hpp"
-#include "tests/unit/exec/peer_process.hpp"
+#include "tests/worlds/exec/members.hpp"
+#include "tests/worlds/exec/peer_process.hpp"
 
 namespace xdc {
 
