@@ -22,15 +22,18 @@ constexpr int64_t kLargestFile = 16'000'000;
 constexpr int kLongestDottedKey = 32;
 constexpr int kDeepest = 64;
 
-// The parser and the destructors of its tree recurse over the parts of a dotted key, so that a long enough one would end the stack.
-// This scan follows strings and comments and counts the dots between two separators; a text that misleads it is one that
-// the parser refuses at that very place.
-class DottedKeyScan {
+// What toml++ must not see. Its parser and the destructors of its tree recurse over the parts of a dotted key, so that a long
+// enough one would end the stack; and its test for white space is undefined for many characters beyond ASCII, which TOML
+// allows in strings and comments alone. This scan follows strings and comments; a text that misleads it is one that the parser
+// refuses at that very place.
+class Prescan {
  public:
-  explicit DottedKeyScan(std::string_view text) : text_(text) {}
+  explicit Prescan(std::string_view text) : text_(text) {
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);  // a byte-order mark
+  }
 
-  // The line of the first key with too many parts; 0: none.
-  int first_too_long() {
+  // What is wrong, or empty; then line() is where.
+  std::string problem() {
     int dots = 0;
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -42,13 +45,16 @@ class DottedKeyScan {
         skip_comment();
         continue;
       }
+      if (static_cast<unsigned char>(c) >= 0x80) return "a character beyond ASCII stands outside of quotes";
       if (c == '\n') ++line_;
       if (std::strchr("\n=,[]{}", c) != nullptr && c != '\0') dots = 0;
-      if (c == '.' && ++dots > kLongestDottedKey) return line_;
+      if (c == '.' && ++dots > kLongestDottedKey) return fmt::format("a key has more than {} parts", kLongestDottedKey);
       ++at_;
     }
-    return 0;
+    return {};
   }
+
+  int line() const { return line_; }
 
  private:
   void skip_comment() {
@@ -183,8 +189,9 @@ std::optional<Value> parse_toml(std::string_view text, const std::string& name, 
     diagnostics.error({name, 0, 0}, "", std::move(why));
     return std::nullopt;
   }
-  if (const int line = DottedKeyScan(text).first_too_long(); line != 0) {
-    diagnostics.error({name, line, 1}, "", fmt::format("a key has more than {} parts", kLongestDottedKey));
+  Prescan scan(text);
+  if (auto why = scan.problem(); !why.empty()) {
+    diagnostics.error({name, scan.line(), 1}, "", std::move(why));
     return std::nullopt;
   }
   const auto parsed = toml::parse(text, std::string_view(name));

@@ -106,6 +106,13 @@ TEST_CASE("nesting without end is refused, however it is written") {
   CHECK_THAT(why_not(tables), Contains("nested more than 64 deep"));
 }
 
+TEST_CASE("a character beyond ASCII belongs into quotes or a comment") {
+  Diagnostics diagnostics;
+  CHECK(parse_toml("# größe\n\"größe\" = '北京' # é\na = \"\"\"é\n\"\"\"\n", "t.toml", diagnostics));
+  CHECK_THAT(why_not("a = 1\ngröße = 1\n"), Contains("t.toml:2:1: a character beyond ASCII stands outside of quotes"));
+  CHECK_THAT(why_not("a = 'x'é"), Contains("outside of quotes"));
+}
+
 TEST_CASE("dots in strings and comments are no keys") {
   const std::string dots(1000, '.');
   Diagnostics diagnostics;
