@@ -40,13 +40,17 @@ const std::vector<std::pair<std::string, std::string>>& simgrid_options() {
 SimEngine::SimEngine() {
   XDC_CHECK_MSG(!sg::Engine::has_instance(), "a process can run one simulation: fork for more");
   sg::silence();
-  static char name[] = "xdc";
-  static char* argv[] = {name, nullptr};
-  int argc = 1;
-  engine_ = sg::Engine::get_instance(&argc, argv);
+  // As a command line, because some are read while the engine is made.
+  std::vector<std::string> words{"xdc"};
   for (const auto& [key, value] : simgrid_options()) {
-    sg::Engine::set_config(key + ":" + value);
+    words.push_back("--cfg=" + key + ":" + value);
   }
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  engine_ = sg::Engine::get_instance(&argc, argv.data());
+  XDC_CHECK_MSG(argc == 1, "SimGrid did not take an option");
 }
 
 void SimEngine::run(const std::function<void(std::string_view)>& stuck) {
