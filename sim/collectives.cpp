@@ -133,6 +133,9 @@ void CollectiveGroup::compute(SimDevice& device) {
     return;
   }
   for (const auto& part : call_.parts) {
+    if (part.count == 0) {
+      continue;
+    }
     if (call_.kind == Kind::all_reduce || call_.kind == Kind::reduce_scatter) {
       sum(device, part, call_.kind == Kind::all_reduce);
     } else {
@@ -166,7 +169,7 @@ void CollectiveGroup::sum(SimDevice& device, const Part& part, bool everywhere) 
 void CollectiveGroup::spread(const Part& part) {
   const auto from = tensors_[static_cast<size_t>(part.owner)]->range(part.offset, part.count).bytes;
   for (size_t rank = 0; rank < tensors_.size(); ++rank) {
-    if (static_cast<Rank>(rank) != part.owner && from.size > 0) {
+    if (static_cast<Rank>(rank) != part.owner) {
       std::memcpy(tensors_[rank]->range(part.offset, part.count).bytes.data, from.data, from.size);
     }
   }

@@ -1,4 +1,5 @@
 // Do hardware collectives reduce what they are given, in rank order where they can? A world without them says `unsupported`.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -14,7 +15,7 @@ class DeviceVector {
   DeviceVector(Env& env, std::vector<float> values) : env_(env), stream_(env.device.make_stream("vector")), values_(std::move(values)) {
     buffer_ = env.device.allocate(Space::device, values_.size() * 4).value();
     const auto staging = env.device.allocate(Space::pinned, values_.size() * 4).value();
-    std::memcpy(staging->bytes().data, values_.data(), values_.size() * 4);
+    std::ranges::copy(std::as_bytes(std::span(values_)), staging->bytes().host().begin());
     env.device.copy(stream_, buffer_->bytes(), staging->bytes());
     XDC_EXPECT_OK(env.device.wait(env.device.record(stream_), kNoDeadline));
   }
@@ -24,7 +25,7 @@ class DeviceVector {
     env_.device.copy(stream_, staging->bytes(), buffer_->bytes());
     XDC_EXPECT_OK(env_.device.wait(env_.device.record(stream_), kNoDeadline));
     std::vector<float> values(values_.size());
-    std::memcpy(values.data(), staging->bytes().data, values.size() * 4);
+    std::ranges::copy(staging->bytes().host(), std::as_writable_bytes(std::span(values)).begin());
     return values;
   }
 
