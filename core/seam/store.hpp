@@ -13,11 +13,13 @@
 namespace xdc {
 
 // Kept alive by the member that holds it; when the member dies or lets go, the keys put under it vanish after at most
-// its time to live.
+// its time to live. A member that was stopped or starved for longer loses it too, and learns of it when it goes on.
 class Lease {
  public:
   virtual ~Lease() = default;  // lets go
   virtual uint64_t id() const = 0;
+  // False once the holder has learned that it ended: what was put under it is gone. Any lane.
+  virtual bool held() const = 0;
 };
 
 struct StoreEntry {

@@ -12,6 +12,7 @@
 #include "exec/grpc/grpc_communicator.hpp"
 #include "exec/grpc/inbound.hpp"
 #include "exec/grpc/outbound.hpp"
+#include "exec/grpc/registration.hpp"
 #include "exec/grpc/tuning.hpp"
 
 namespace xdc {
@@ -49,7 +50,7 @@ class GrpcFabric::Impl {
 
   const SteadyClock& clock_;
   Store& store_;
-  std::unique_ptr<Lease> lease_;
+  std::unique_ptr<Registration> registration_;
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
@@ -90,12 +91,12 @@ Status GrpcFabric::Impl::start(Deadline deadline) {
     }
   });
   address_ = fmt::format("127.0.0.1:{}", port);
-  XDC_TRY_ASSIGN(lease_, store_.lease(options_.lease, deadline));
-  return store_.put_if(address_key(options_.self), address_, kAnyRevision, lease_.get(), deadline).status();
+  XDC_TRY_ASSIGN(registration_, Registration::start(store_, clock_, address_key(options_.self), address_, options_.lease, deadline));
+  return ok_status();
 }
 
 GrpcFabric::Impl::~Impl() {
-  lease_.reset();
+  registration_.reset();
   if (!server_) {
     return;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 
+#include <atomic>
 #include <thread>
 
 #include "core/base/log.hpp"
@@ -73,6 +74,7 @@ class GrpcLease final : public Lease {
   }
 
   uint64_t id() const override { return id_; }
+  bool held() const override { return held_; }
 
  private:
   proto::LeaseId request() const {
@@ -83,17 +85,13 @@ class GrpcLease final : public Lease {
 
   void keep_alive() {
     const SteadyClock& clock = client_.clock();
-    bool held = true;
     std::unique_lock lock(mutex_);
-    while (held && !wait_until(clock, changed_, lock, clock.now() + period_, [this] { return ending_; })) {
+    while (held_ && !wait_until(clock, changed_, lock, clock.now() + period_, [this] { return ending_; })) {
       lock.unlock();
       const auto state = client_.call(&proto::Store::Stub::KeepAlive, request(), "keep a lease", clock.now() + period_);
       // No answer is no proof: the next attempt may come in time.
-      held = !state.ok() || state.value().held();
+      held_ = !state.ok() || state.value().held();
       lock.lock();
-    }
-    if (!held) {
-      log(LogLevel::warning, "the lease in the store has ended: this process was stopped, or starved, for longer than it lasts");
     }
   }
 
@@ -103,6 +101,7 @@ class GrpcLease final : public Lease {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;
+  std::atomic<bool> held_{true};
   std::thread thread_;
 };
 

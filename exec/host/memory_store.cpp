@@ -11,6 +11,7 @@ class MemoryLease final : public Lease {
   MemoryLease(MemoryStore& store, uint64_t id) : store_(store), id_(id) {}
   ~MemoryLease() override { store_.revoke(id_); }
   uint64_t id() const override { return id_; }
+  bool held() const override { return true; }  // granted without an end
 
  private:
   MemoryStore& store_;

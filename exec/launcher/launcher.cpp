@@ -170,6 +170,7 @@ class Launch {
   void on_signal() {
     while (const int signal = signals_.take()) {
       end_all(signal_ == 0 ? SIGTERM : SIGKILL);
+      at_once_ = signal_ != 0;
       if (signal_ == 0) {
         end_at_ = clock_.now() + kGrace;
       }
@@ -217,7 +218,8 @@ class Launch {
 
   Status outcome() {
     if (signal_ != 0) {
-      return Error{ErrorCode::aborted, fmt::format("ended by signal {} ({})", signal_, ::strsignal(signal_))};
+      return Error{ErrorCode::aborted, fmt::format("ended by signal {} ({}){}", signal_, ::strsignal(signal_),
+                                                   at_once_ ? ", the second: ranks were killed at once" : "")};
     }
     const RankChild* cause = first_cause();
     if (cause == nullptr) {
@@ -239,6 +241,7 @@ class Launch {
   std::vector<const RankChild*> failed_;  // in the order seen; children_ no longer grows by then
   std::optional<TimePoint> end_at_;       // when patience ends
   int signal_ = 0;
+  bool at_once_ = false;  // a second signal did not let ranks end by themselves
 };
 
 }  // namespace

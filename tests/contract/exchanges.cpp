@@ -172,15 +172,21 @@ void work(Env& env, const StrategyPlan& plan, MemberId self, int rounds, const V
   const Stream stream = env.device.make_stream("test");
   const auto strategy = strategy_of(plan.spec).make_worker(plan, env, self);
   const Deadline deadline = env.clock.now() + seconds(60);
-  XDC_EXPECT_OK(strategy->connect(plan.cluster.everyone(1), deadline));
+  if (const auto connected = strategy->connect(plan.cluster.everyone(1), deadline); !connected.ok()) {
+    XDC_EXPECT_OK(connected);
+    return;
+  }
   const Tensor gradient = tensors.make(env, plan.parameters);
   const Tensor parameters = tensors.make(env, plan.parameters);
   for (int round = 1; round <= rounds; ++round) {
     fill(env, stream, gradient, contribution(self, plan.parameters));
     const auto sum = strategy->exchange({round, deadline, {self + 1, 1}, gradient, parameters, [](int) { return ok_status(); }});
     XDC_EXPECT_OK(sum);
+    if (!sum.ok()) {
+      return;
+    }
     const int64_t n = plan.cluster.workers();
-    XDC_EXPECT(sum.ok() && sum.value().samples == n * (n + 1) / 2 && sum.value().stop_votes == n);
+    XDC_EXPECT(sum.value().samples == n * (n + 1) / 2 && sum.value().stop_votes == n);
     const bool pulls = strategy->yields() == Yields::parameters;
     auto got = contents(env, stream, pulls ? parameters : gradient);
     size_t wrong = 0;
@@ -200,7 +206,10 @@ void serve(Env& env, const StrategyPlan& plan, MemberId self, int rounds) {
   const Optimizer optimizer(sgd, rounds);
   const auto server = strategy_of(plan.spec).make_server(plan, optimizer, env, self);
   const Deadline deadline = env.clock.now() + seconds(60);
-  XDC_EXPECT_OK(server->connect(plan.cluster.everyone(1), deadline));
+  if (const auto connected = server->connect(plan.cluster.everyone(1), deadline); !connected.ok()) {
+    XDC_EXPECT_OK(connected);
+    return;
+  }
   const Tensor zero = tensors.make(env, server->owned().count);
   const Tensor after = tensors.make(env, server->owned().count);
   for (int round = 1; round <= rounds; ++round) {

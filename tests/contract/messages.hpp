@@ -10,7 +10,7 @@
 namespace xdc::contract {
 
 inline constexpr Duration kLong = seconds(60);         // nothing that is meant to happen takes this long
-inline constexpr Duration kShort = milliseconds(200);  // and what is meant not to happen is waited for this long
+inline constexpr Duration kShort = milliseconds(500);  // and what is meant not to happen is waited for this long
 
 inline Deadline within(Env& env, Duration d) { return env.clock.now() + d; }
 

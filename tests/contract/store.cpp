@@ -92,7 +92,7 @@ TEST_CASE("watch returns what is there, waits for what is not, and keeps its dea
 
 TEST_CASE("keys vanish with the lease that they were put under", "[store]") {
   hold(setting_of({1}), [](Env& env, MemberId) {
-    const auto ttl = milliseconds(300);
+    const auto ttl = milliseconds(1500);
     auto lease = env.store.lease(ttl, soon(env));
     XDC_REQUIRE(lease.ok());
     XDC_EXPECT_OK(env.store.put_if("under", "x", 0, lease.value().get(), soon(env)));

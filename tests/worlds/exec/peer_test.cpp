@@ -75,9 +75,9 @@ TEST_CASE("a stopped peer is a timeout, and giving up on it gives the memory bac
   work.reset();
   memory.reset();
   with.channel.reset();
-  REQUIRE(with.clock.now() < start + seconds(1));
+  REQUIRE(with.clock.now() < start + seconds(10));
   with.fabric.reset();
-  REQUIRE(with.clock.now() < start + seconds(8));
+  REQUIRE(with.clock.now() < start + seconds(30));
 }
 
 }  // namespace xdc
