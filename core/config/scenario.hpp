@@ -57,6 +57,7 @@ struct ScenarioTrain {
   std::optional<int64_t> eval_every;
   std::optional<ScenarioTarget> target;
   std::optional<int64_t> bucket_bytes;
+  int64_t accumulation_steps = 1;  // micro-batches of batch_per_rank in one step
 };
 
 struct ScenarioExpect {

@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kMostSamples = 1'000'000'000'000;
 constexpr int64_t kMostSteps = 1'000'000'000;
 constexpr int64_t kLargestBatch = 1'000'000;
+constexpr int64_t kMostMicroBatches = 1'000;  // times the largest batch is still an int
 constexpr int64_t kMostGenerated = 100'000'000;
 constexpr int64_t kSmallestBucket = 1'024;  // one block of 256 fp32 elements
 
@@ -138,6 +139,7 @@ ScenarioTrain read_train(const Value& value, const std::string& path, Diagnostic
   out.eval_every = table.optional_integer("eval_every", 1, kMostSteps);
   if (const auto* target = table.table("target")) out.target = read_target(*target, table.path_of("target"), diagnostics);
   out.bucket_bytes = table.bytes("bucket");
+  out.accumulation_steps = table.integer("accumulation_steps", 1, kMostMicroBatches, 1);
   if (out.bucket_bytes && *out.bucket_bytes < kSmallestBucket)
     table.error("bucket", "must be at least 1 KiB: one block of 256 fp32 elements");
   table.finish();

@@ -17,7 +17,7 @@ class SampleSchedule {
   struct Datacenter {
     int64_t samples = 0;  // > 0
     int ranks = 0;        // > 0
-    int batch = 0;        // per rank, > 0
+    int batch = 0;        // per rank and step, > 0: every micro-batch of it
   };
 
   // Ranks are numbered through: those of the first datacenter, then those of the second.

@@ -46,31 +46,48 @@ Result<std::unique_ptr<GradientSource>> GradientSource::make(Env& env, const Run
   const size_t image_bytes = static_cast<size_t>(batch) * static_cast<size_t>(spec.network.inputs()) * sizeof(float);
   const size_t label_bytes = static_cast<size_t>(batch) * sizeof(int32_t);
   const size_t parameter_bytes = static_cast<size_t>(spec.network.parameters) * sizeof(float);
-  XDC_TRY_ASSIGN(s.host_images_, env.device.allocate(Space::pinned, image_bytes));
-  XDC_TRY_ASSIGN(s.host_labels_, env.device.allocate(Space::pinned, label_bytes));
+  const auto step = static_cast<size_t>(spec.train.accumulation_steps);
+  XDC_TRY_ASSIGN(s.host_images_, env.device.allocate(Space::pinned, step * image_bytes));
+  XDC_TRY_ASSIGN(s.host_labels_, env.device.allocate(Space::pinned, step * label_bytes));
   XDC_TRY_ASSIGN(s.images_, env.device.allocate(Space::device, image_bytes));
   XDC_TRY_ASSIGN(s.labels_, env.device.allocate(Space::device, label_bytes));
   XDC_TRY_ASSIGN(s.gradients_, env.device.allocate(Space::device, parameter_bytes));
-  XDC_TRY_ASSIGN(s.loss_, env.device.allocate(Space::device, sizeof(float)));
+  XDC_TRY_ASSIGN(s.losses_, env.device.allocate(Space::device, step * sizeof(float)));
   s.gradient_ = Tensor::flat(s.gradients_->bytes(), DType::f32, spec.network.parameters);
   return source;
 }
 
-// Loading is not charged: an input pipeline runs ahead of the step, beside it.
-void GradientSource::load(std::span<const int32_t> samples, int count) {
+// Loading is not charged: an input pipeline runs ahead of the step, beside it. The host keeps all of a step, so that no
+// micro-batch waits for the one before.
+void GradientSource::load(std::span<const int32_t> samples) {
   if (spec_.dataset != nullptr) {
     spec_.dataset->gather(spec_.dataset->train(), samples, floats(*host_images_), labels_of(*host_labels_));
   }
-  const auto rows = static_cast<size_t>(count);
-  const size_t image_bytes = rows * static_cast<size_t>(spec_.network.inputs()) * sizeof(float);
-  const size_t label_bytes = rows * sizeof(int32_t);
-  env_.device.copy(stream_, images_->bytes().slice(0, image_bytes), host_images_->bytes().slice(0, image_bytes));
-  env_.device.copy(stream_, labels_->bytes().slice(0, label_bytes), host_labels_->bytes().slice(0, label_bytes));
+}
+
+void GradientSource::forward(Tensor parameters, int first, int count, float scale, Tensor loss) {
+  const size_t image_bytes = static_cast<size_t>(spec_.network.inputs()) * sizeof(float);
+  const auto stage = [&](Buffer& to, Buffer& from, size_t row_bytes) {
+    const size_t bytes = static_cast<size_t>(count) * row_bytes;
+    env_.device.copy(stream_, to.bytes().slice(0, bytes), from.bytes().slice(static_cast<size_t>(first) * row_bytes, bytes));
+  };
+  stage(*images_, *host_images_, image_bytes);
+  stage(*labels_, *host_labels_, sizeof(int32_t));
+  // Layer by layer: one that waits for memory does not hide behind another that waits for arithmetic.
+  for (const auto& layer : spec_.network.layers) {
+    env_.device.charge(stream_, forward_cost(layer, count));
+  }
+  network_->forward(stream_, parameters, images_tensor(spec_.network, images_->bytes(), batch_),
+                    Tensor::flat(labels_->bytes(), DType::i32, batch_), count, scale, loss);
+}
+
+Tensor GradientSource::loss_of(int micro_batch) const {
+  return Tensor::flat(losses_->bytes().slice(static_cast<size_t>(micro_batch) * sizeof(float), sizeof(float)), DType::f32, 1);
 }
 
 Event GradientSource::compute(Tensor parameters, std::span<const int32_t> samples, int count, float scale,
                               const std::function<void(Event)>& on_bucket) {
-  last_count_ = count;
+  micro_batches_ = (count + batch_ - 1) / batch_;
   if (count == 0) {
     env_.device.clear(stream_, gradient_.bytes);
     const Event done = env_.device.record(stream_);
@@ -79,20 +96,18 @@ Event GradientSource::compute(Tensor parameters, std::span<const int32_t> sample
     }
     return done;
   }
-  load(samples, count);
+  load(samples);
   const auto& layers = spec_.network.layers;
-  // Layer by layer: one that waits for memory does not hide behind another that waits for arithmetic.
-  for (const auto& layer : layers) {
-    env_.device.charge(stream_, forward_cost(layer, count));
-  }
-  network_->forward(stream_, parameters, images_tensor(spec_.network, images_->bytes(), batch_),
-                    Tensor::flat(labels_->bytes(), DType::i32, batch_), count, scale, Tensor::flat(loss_->bytes(), DType::f32, 1));
   size_t bucket = 0;
-  for (int l = static_cast<int>(layers.size()) - 1; l >= 0; --l) {
-    env_.device.charge(stream_, backward_cost(layers[static_cast<size_t>(l)], count));
-    network_->backward_layer(stream_, l, parameters, gradient_, false);
-    for (; bucket < first_layer_.size() && first_layer_[bucket] >= l; ++bucket) {
-      on_bucket(env_.device.record(stream_));
+  for (int m = 0; m < micro_batches_; ++m) {
+    const int first = m * batch_, size = std::min(batch_, count - first);
+    forward(parameters, first, size, scale, loss_of(m));
+    for (int l = static_cast<int>(layers.size()) - 1; l >= 0; --l) {
+      env_.device.charge(stream_, backward_cost(layers[static_cast<size_t>(l)], size));
+      network_->backward_layer(stream_, l, parameters, gradient_, m > 0);
+      for (; m + 1 == micro_batches_ && bucket < first_layer_.size() && first_layer_[bucket] >= l; ++bucket) {
+        on_bucket(env_.device.record(stream_));
+      }
     }
   }
   XDC_CHECK(bucket == first_layer_.size());
@@ -100,10 +115,14 @@ Event GradientSource::compute(Tensor parameters, std::span<const int32_t> sample
 }
 
 std::optional<float> GradientSource::loss() {
-  if (last_count_ == 0) {
-    return gradient_.bytes.phantom() ? std::nullopt : std::optional<float>(0.0F);
+  if (gradient_.bytes.phantom()) {
+    return std::nullopt;
   }
-  return env_.device.read_scalar(stream_, Tensor::flat(loss_->bytes(), DType::f32, 1));
+  float sum = 0;
+  for (int m = 0; m < micro_batches_; ++m) {
+    sum += env_.device.read_scalar(stream_, loss_of(m)).value();
+  }
+  return sum;
 }
 
 Result<std::unique_ptr<Evaluator>> Evaluator::make(Env& env, const RunSpec& spec) {

@@ -1,5 +1,5 @@
-// How does a batch become a gradient? Gather, forward, backward from the last layer to the first; every bucket is announced as
-// soon as backward has passed it.
+// How do a step's samples become a gradient? Micro-batch by micro-batch: gather, forward, backward from the last layer to the
+// first, adding up; every bucket is announced as soon as the last micro-batch's backward has passed it.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class GradientSource {
   // f32 [parameters], overwritten by every compute().
   Tensor gradient() const { return gradient_; }
 
-  // Enqueues one step over the given samples: gradient = d/dp sum over samples of loss * scale. No samples: zero.
-  // `on_bucket(event)` is called once for each bucket, in order, when what it waits for is enqueued.
+  // Enqueues one step over the given samples, in micro-batches of `batch`, the last of which may be short: gradient = d/dp sum over samples
+  // of loss * scale. No samples: zero. `on_bucket(event)` is called once for each bucket, in order, when what it waits for is enqueued.
   // Returns an event behind all of it. `samples` is empty in a phantom run, `count` always says how many there are.
   Event compute(Tensor parameters, std::span<const int32_t> samples, int count, float scale, const std::function<void(Event)>& on_bucket);
 
@@ -31,17 +31,19 @@ class GradientSource {
 
  private:
   GradientSource(Env& env, const RunSpec& spec);
-  void load(std::span<const int32_t> samples, int count);
+  void load(std::span<const int32_t> samples);
+  Tensor loss_of(int micro_batch) const;
+  void forward(Tensor parameters, int first, int count, float scale, Tensor loss);
 
   Env& env_;
   const RunSpec& spec_;
   Stream stream_;
   std::vector<int> first_layer_;  // per bucket: backward has passed it after this layer
   std::unique_ptr<Network> network_;
-  std::unique_ptr<Buffer> host_images_, host_labels_, images_, labels_, gradients_, loss_;
+  std::unique_ptr<Buffer> host_images_, host_labels_, images_, labels_, gradients_, losses_;  // one loss a micro-batch
   Tensor gradient_;
   int batch_ = 0;
-  int last_count_ = 0;
+  int micro_batches_ = 0;  // of the last compute()
 };
 
 // The whole held-out set, on one rank; no virtual time passes. Requires a data set, so a real payload.

@@ -148,17 +148,18 @@ void add_links(const VariantFacts& facts, const Ledger& ledger, int64_t rounds, 
       line.from = facts.datacenters[static_cast<size_t>(from)];
       line.to = facts.datacenters[static_cast<size_t>(to)];
       line.rounds = rounds;
+      line.steps_per_round = facts.steps_per_round;
       if (traffic != ledger.end()) {
         line.bytes += traffic->second.wire;
         line.payload_bytes += traffic->second.payload;
       }
-      if (closed_form != facts.closed_form.end()) line.closed_form_bytes_per_step += closed_form->second;
+      if (closed_form != facts.closed_form.end()) line.closed_form_bytes_per_round += closed_form->second;
     }
   }
   for (auto& [ends, line] : lines) {
-    if (line.payload_bytes != line.closed_form_bytes_per_step * rounds) {
+    if (line.payload_bytes != line.closed_form_bytes_per_round * rounds) {
       out.warnings.push_back(fmt::format("{} to {}: {} payload bytes in {} rounds, but the closed form says {} a round", line.from, line.to,
-                                         line.payload_bytes, rounds, line.closed_form_bytes_per_step));
+                                         line.payload_bytes, rounds, line.closed_form_bytes_per_round));
     }
     out.links.push_back(std::move(line));
   }
@@ -183,7 +184,7 @@ void add_cost(const VariantFacts& facts, const Ledger& ledger, VariantReport& ou
   if (devices_priced && egress_priced) out.cost.total = devices + egress;
 }
 
-void add_faults(const std::vector<const MemberReport*>& workers, VariantReport& out) {
+void add_faults(const std::vector<const MemberReport*>& workers, int64_t steps_per_round, VariantReport& out) {
   auto& faults = out.faults;
   faults.rounds_committed = workers.front()->rounds_committed;
   for (const auto* worker : workers) {
@@ -191,7 +192,7 @@ void add_faults(const std::vector<const MemberReport*>& workers, VariantReport& 
     faults.rounds_rolled_back = std::max(faults.rounds_rolled_back, worker->rounds_rolled_back);
     faults.samples_lost += worker->samples_lost;
   }
-  faults.updates_lost = std::max<int64_t>(0, out.steps - faults.rounds_committed);
+  faults.updates_lost = std::max<int64_t>(0, out.steps - faults.rounds_committed * steps_per_round);
 }
 
 void add_expectations(const VariantFacts::Bounds& expect, VariantReport& out) {
@@ -239,7 +240,7 @@ Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<Memb
   const auto ledger = pair_ledger(facts, members);
   add_links(facts, ledger, first.rounds_exchanged, out);
   add_cost(facts, ledger, out);
-  add_faults(workers, out);
+  add_faults(workers, facts.steps_per_round, out);
   add_expectations(facts.expect, out);
   return out;
 }

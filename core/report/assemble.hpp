@@ -25,6 +25,7 @@ struct VariantFacts {
   std::vector<MemberFacts> members;                                               // by member id
   std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> routes;         // ordered pair of datacenters -> lines crossed, in order
   std::map<std::pair<int, int>, int64_t> closed_form;                             // ordered pair -> payload bytes of one round
+  int64_t steps_per_round = 1;
   std::vector<int> devices;                                                       // per datacenter
   std::vector<std::optional<double>> device_price_per_hour, egress_price_per_gb;  // per datacenter
   std::optional<TargetReport> target;

@@ -34,7 +34,7 @@ Json links_json(const std::vector<LinkReport>& links) {
                    {"bytes", link.bytes},
                    {"payload_bytes", link.payload_bytes},
                    {"payload_bytes_per_step", bytes(link.payload_bytes_per_step())},
-                   {"closed_form_bytes_per_step", link.closed_form_bytes_per_step}});
+                   {"closed_form_bytes_per_step", bytes(link.closed_form_bytes_per_step())}});
   }
   return out;
 }

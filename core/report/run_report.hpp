@@ -19,9 +19,15 @@ struct LinkReport {
   int64_t bytes = 0;     // everything, over the whole run
   int64_t payload_bytes = 0;
   int64_t rounds = 0;  // rounds that moved bytes
-  int64_t closed_form_bytes_per_step = 0;
+  int64_t steps_per_round = 1;
+  int64_t closed_form_bytes_per_round = 0;
 
-  double payload_bytes_per_step() const { return rounds == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(rounds); }
+  double payload_bytes_per_step() const {
+    return rounds == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(rounds * steps_per_round);
+  }
+  double closed_form_bytes_per_step() const {
+    return static_cast<double>(closed_form_bytes_per_round) / static_cast<double>(steps_per_round);
+  }
 };
 
 struct CostReport {

@@ -171,7 +171,7 @@ std::string lines_table(const Finished& variants, const TableStyle& style, const
       const auto to = shortened_to(link.to, 18);
       const auto known = std::any_of(lines.begin(), lines.end(), [&](const Column& c) { return c.above == from && c.title == to; });
       if (!known) lines.push_back({from, to, {}});
-      as_closed_form = as_closed_form && link.payload_bytes == link.closed_form_bytes_per_step * link.rounds;
+      as_closed_form = as_closed_form && link.payload_bytes == link.closed_form_bytes_per_round * link.rounds;
     }
   }
   if (lines.empty()) return {};

@@ -26,7 +26,13 @@
 namespace xdc {
 namespace {
 
-const HierarchicalAllReduceSpec& spec_of(const StrategyPlan& plan) { return std::get<HierarchicalAllReduceSpec>(plan.spec); }
+// local_sgd averages in the same way.
+const HierarchicalAllReduceSpec& spec_of(const StrategyPlan& plan) {
+  return plan.trains_locally() ? std::get<LocalSgdSpec>(plan.spec).averaging : std::get<HierarchicalAllReduceSpec>(plan.spec);
+}
+HierarchicalAllReduceSpec& spec_of(StrategyPlan& plan) {
+  return plan.trains_locally() ? std::get<LocalSgdSpec>(plan.spec).averaging : std::get<HierarchicalAllReduceSpec>(plan.spec);
+}
 
 class HierarchicalAllReduce : public WorkerStrategy {
  public:
@@ -288,7 +294,7 @@ double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
 }
 
 Status resolve(StrategyPlan& plan, const Topology& topology) {
-  auto& spec = std::get<HierarchicalAllReduceSpec>(plan.spec);
+  auto& spec = spec_of(plan);
   if (!spec.exchange_was_auto || topology.datacenters.size() < 2) {
     return ok_status();
   }

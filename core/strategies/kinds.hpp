@@ -8,5 +8,6 @@ namespace xdc {
 StrategyKind parameter_server_kind();
 StrategyKind ring_allreduce_kind();
 StrategyKind hierarchical_allreduce_kind();
+StrategyKind local_sgd_kind();
 
 }  // namespace xdc

@@ -6,8 +6,9 @@ namespace xdc {
 
 // In the order of StrategySpec's alternatives.
 const std::vector<StrategyKind>& strategy_kinds() {
-  static const std::vector<StrategyKind> kinds{parameter_server_kind(), ring_allreduce_kind(), hierarchical_allreduce_kind()};
-  static_assert(std::variant_size_v<StrategySpec> == 3);
+  static const std::vector<StrategyKind> kinds{parameter_server_kind(), ring_allreduce_kind(), hierarchical_allreduce_kind(),
+                                               local_sgd_kind()};
+  static_assert(std::variant_size_v<StrategySpec> == 4);
   return kinds;
 }
 

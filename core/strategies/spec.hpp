@@ -1,6 +1,7 @@
 // Which strategy, with which choices? What the user wrote, typed; `exchange = "auto"` is already decided here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -23,6 +24,11 @@ struct HierarchicalAllReduceSpec {
   bool exchange_was_auto = true;
 };
 
-using StrategySpec = std::variant<ParameterServerSpec, RingAllReduceSpec, HierarchicalAllReduceSpec>;
+struct LocalSgdSpec {
+  int64_t period = 1;  // H: local steps between two averages
+  HierarchicalAllReduceSpec averaging;
+};
+
+using StrategySpec = std::variant<ParameterServerSpec, RingAllReduceSpec, HierarchicalAllReduceSpec, LocalSgdSpec>;
 
 }  // namespace xdc

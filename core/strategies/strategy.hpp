@@ -24,6 +24,10 @@ struct StrategyPlan {
   int64_t parameters = 0;
   TierCodecs codecs;
 
+  // Ranks take steps of their own, and agree on parameters at the end of each round.
+  bool trains_locally() const { return std::holds_alternative<LocalSgdSpec>(spec); }
+  int64_t steps_per_round() const { return trains_locally() ? std::get<LocalSgdSpec>(spec).period : 1; }
+
   const CodecSpec& codec_between(MemberId a, MemberId b) const {
     const auto& members = cluster.members;
     return members[static_cast<size_t>(a)].datacenter == members[static_cast<size_t>(b)].datacenter ? codecs.lan : codecs.wan;
@@ -35,14 +39,14 @@ struct WorkerRound {
   int64_t round = 0;  // from 1
   Deadline deadline;
   ControlSum own;
-  Tensor gradient;          // f32 [parameters]: this rank's part of the weighted mean; becomes the mean where `yields` says so
+  Tensor gradient;          // f32 [parameters]: this rank's part of a weighted mean; becomes the mean where `yields` says so
   Tensor parameters_after;  // f32 [parameters]: where new parameters go, where `yields` says so
   // Blocks until backward has finished the bucket. Called once for each, in order.
   std::function<Status(int bucket)> wait_bucket;
 };
 
 enum class Yields {
-  mean_gradient,  // the caller applies the optimizer
+  mean_gradient,  // of what it was given; the caller applies it
   parameters,     // a server has applied it
 };
 

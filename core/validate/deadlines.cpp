@@ -20,7 +20,7 @@ double compute_seconds(const RunSpec& spec) {
     }
     slowest = std::max(slowest, s);
   }
-  return slowest;
+  return slowest * static_cast<double>(spec.train.accumulation_steps);
 }
 
 double line_seconds(const RunSpec& spec) {
@@ -29,7 +29,9 @@ double line_seconds(const RunSpec& spec) {
 
 void set_deadlines(RunSpec& spec) {
   constexpr double kSlack = 20, kLeastSeconds = 60, kMostSeconds = 1e8;
-  spec.round_timeout = from_seconds(std::clamp(kSlack * (compute_seconds(spec) + line_seconds(spec)), kLeastSeconds, kMostSeconds));
+  spec.round_timeout =
+      from_seconds(std::clamp(kSlack * (compute_seconds(spec) * static_cast<double>(spec.plan.steps_per_round()) + line_seconds(spec)),
+                              kLeastSeconds, kMostSeconds));
   spec.start_timeout = seconds(60);
 }
 

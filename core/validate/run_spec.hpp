@@ -40,7 +40,8 @@ struct ExpectSpec {
 };
 
 struct TrainSpec {
-  std::vector<int> batch_per_datacenter;  // samples per rank and step, topology order
+  std::vector<int> batch_per_datacenter;  // samples per rank and micro-batch, topology order
+  int accumulation_steps = 1;             // micro-batches in a step
   OptimizerSpec optimizer;
   StopSpec stop;
   std::optional<int64_t> eval_every;  // steps; always evaluated at the end

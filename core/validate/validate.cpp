@@ -185,11 +185,14 @@ void plan_batches(const ScenarioVariant& variant, const Topology& topology, RunS
   for (size_t d = 0; d < batches.size(); ++d) {
     const auto& datacenter = topology.datacenters[d];
     const int64_t share = spec.data.samples_per_datacenter[d] / datacenter.devices();
-    if (batches[d] > share) {
+    if (batches[d] * variant.train.accumulation_steps > share) {
       const auto named = figure.by_name.find(datacenter.name);
-      diagnostics.error(named != figure.by_name.end() ? named->second.where : figure.where, figure.path,
-                        fmt::format("a batch of {} per rank, but a rank of {} has only {} samples ({} samples over {} devices)", batches[d],
-                                    datacenter.name, share, spec.data.samples_per_datacenter[d], datacenter.devices()));
+      diagnostics.error(
+          named != figure.by_name.end() ? named->second.where : figure.where, figure.path,
+          fmt::format(
+              "a batch of {} per rank{}, but a rank of {} has only {} samples ({} samples over {} devices)", batches[d],
+              variant.train.accumulation_steps == 1 ? "" : fmt::format(" and {} of them in a step", variant.train.accumulation_steps),
+              datacenter.name, share, spec.data.samples_per_datacenter[d], datacenter.devices()));
     }
     spec.train.batch_per_datacenter.push_back(static_cast<int>(std::min<int64_t>(batches[d], share)));
   }
@@ -203,6 +206,7 @@ void plan_training(const ScenarioVariant& variant, RunSpec& spec, Diagnostics& d
     spec.train.target = TargetSpec{train.target->metric, train.target->value};
   }
   spec.train.bucket_bytes = train.bucket_bytes;
+  spec.train.accumulation_steps = static_cast<int>(train.accumulation_steps);
   spec.expect = {variant.expect.accuracy_at_least, variant.expect.loss_at_most, variant.expect.updates_lost};
   spec.commit_by_vote = variant.commit_by_vote;
   if (!train.optimizer) {
