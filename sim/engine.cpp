@@ -4,6 +4,7 @@
 
 #include "core/base/check.hpp"
 #include "core/base/quantity.hpp"
+#include "core/config/network_constants.hpp"
 
 namespace xdc {
 namespace {
@@ -17,16 +18,11 @@ constexpr const char* kContexts = "raw";
 constexpr const char* kStackKib = "256";
 #endif
 
-}  // namespace
+using Options = std::vector<std::pair<std::string, std::string>>;
 
-std::string simgrid_version() {
-  int major = 0, minor = 0, patch = 0;
-  sg_version_get(&major, &minor, &patch);
-  return fmt::format("{}.{}.{}", major, minor, patch);
-}
-
-const std::vector<std::pair<std::string, std::string>>& simgrid_options() {
-  static const std::vector<std::pair<std::string, std::string>> options{
+// What SimGrid is told.
+const Options& settings() {
+  static const Options options{
       {"network/model", "CM02"},      // LV08, the default, multiplies latencies by 13 and is calibrated for a LAN
       {"network/TCP-gamma", "1e30"},  // the default caps a flow by a window of 4 MiB; 0 would switch set_rate off
       {"network/crosstraffic", "0"},  // lines are full duplex
@@ -37,12 +33,35 @@ const std::vector<std::pair<std::string, std::string>>& simgrid_options() {
   return options;
 }
 
+Options with_constants(Options options) {
+  const auto add = [&](const char* name, auto value) { options.emplace_back(fmt::format("xdc/{}", name), fmt::format("{}", value)); };
+  add("tcp-segment-header-bytes", kEthernetBytes + kIpHeaderBytes + kTcpHeaderBytes + kTcpTimestampsBytes);
+  add("message-header-bytes", kMessageHeaderBytes);
+  add("tcp-initial-window-segments", kInitialWindowSegments);
+  add("tcp-least-retransmission-timeout", format_duration(kLeastRetransmissionTimeout));
+  add("tcp-default-window-bytes", kDefaultWindowBytes);
+  return options;
+}
+
+}  // namespace
+
+std::string simgrid_version() {
+  int major = 0, minor = 0, patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+const Options& simgrid_options() {
+  static const Options options = with_constants(settings());
+  return options;
+}
+
 SimEngine::SimEngine() {
   XDC_CHECK_MSG(!sg::Engine::has_instance(), "a process can run one simulation: fork for more");
   sg::silence();
   // As a command line, because some are read while the engine is made.
   std::vector<std::string> words{"xdc"};
-  for (const auto& [key, value] : simgrid_options()) {
+  for (const auto& [key, value] : settings()) {
     words.push_back("--cfg=" + key + ":" + value);
   }
   std::vector<char*> argv;

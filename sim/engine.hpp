@@ -13,7 +13,7 @@ namespace xdc {
 
 // "3.32.0"
 std::string simgrid_version();
-// Everything that is pinned, for the report.
+// Everything that is pinned, for the report: SimGrid's options, and as xdc/... the constants of core/config/network_constants.hpp.
 const std::vector<std::pair<std::string, std::string>>& simgrid_options();
 
 class SimEngine {

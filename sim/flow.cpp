@@ -31,7 +31,19 @@ void Flow::start_next() {
     return;
   }
   transferring_ = true;  // before the simcall below, during which other lanes run
-  transfers_.start(path_, messages_[left_].wire.bytes + static_cast<int64_t>(kControlBytes), *this);
+  const auto stall =
+      path_.tcp == nullptr ? Duration{} : slow_start_.stall(*path_.tcp, Agenda::now(), path_.tcp->wire_bytes(messages_[left_].wire.bytes));
+  if (stall > Duration{}) {
+    agenda_.at(Agenda::now() + stall, [this] { start_transfer(); });
+  } else {
+    start_transfer();
+  }
+}
+
+void Flow::start_transfer() {
+  if (!cut_) {
+    transfers_.start(path_, path_.wire_bytes(messages_[left_].wire.bytes), *this);
+  }
 }
 
 void Flow::transfer_finished() {
@@ -39,12 +51,13 @@ void Flow::transfer_finished() {
   if (cut_) {
     return;
   }
+  slow_start_.sent(Agenda::now());
   auto& message = messages_[left_];
   take_payload(message);
   ++left_;
   traffic_.messages += 1;
   traffic_.payload_bytes += message.wire.traffic == Traffic::payload ? message.wire.bytes : 0;
-  traffic_.wire_bytes += message.wire.bytes + static_cast<int64_t>(kControlBytes);
+  traffic_.wire_bytes += path_.wire_bytes(message.wire.bytes);
   std::exchange(message.work, nullptr)->finish();
   agenda_.at(Agenda::now() + path_.latency, [this] { arrived(); });
   start_next();

@@ -2,6 +2,8 @@
 // in the order of the calls, stamps each arrival with "left the sender + latency", and pairs the k-th message with the k-th
 // receive. So messages are pipelined behind each other and finish in order, whatever their sizes.
 //
+// Between datacenters a flow is a TCP connection: it may stand still before a message (core/network/slow_start.hpp).
+//
 // The sender's work is finished when the last byte has passed the narrowest line (back-pressure: a stream's later messages
 // wait for its earlier ones; the receiver is never waited for). The payload is copied at that moment, before the arrival: into
 // the receiver's buffer where a receive is posted, else aside.
@@ -11,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/network/slow_start.hpp"
 #include "core/seam/fabric.hpp"
 #include "sim/queue.hpp"
 #include "sim/transfers.hpp"
@@ -51,6 +54,7 @@ class Flow final : public TransferOwner {
   };
 
   void start_next();
+  void start_transfer();
   void transfer_finished() override;
   void take_payload(Message& message);
   void arrived();
@@ -61,6 +65,7 @@ class Flow final : public TransferOwner {
   Transfers& transfers_;
   Path path_;
   TrafficCount& traffic_;
+  SlowStart slow_start_;
   Queue<Message> messages_;   // oldest first: arrived, then on the way, then in transfer, then waiting
   size_t left_ = 0;           // of them have left the sender
   size_t arrived_ = 0;        // of those have arrived

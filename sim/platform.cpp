@@ -93,28 +93,13 @@ void Platform::build_routes(sg::NetZone* root) {
       }
       links.insert(links.end(), target.enter.begin(), target.enter.end());
       root->add_route(source.zone->get_netpoint(), target.zone->get_netpoint(), source.gateway, target.gateway, links, false);
-      wan_[static_cast<size_t>(from * count + to)] = wan_path(from, to, *route);
+      auto& path = wan_[static_cast<size_t>(from * count + to)];
+      path = {true, path_latency(topology_, from, to, *route), std::nullopt};
+      if (topology_.network == NetworkModel::tcp) {
+        path.tcp = tcp_path(topology_, from, to, *route);
+      }
     }
   }
-}
-
-Platform::WanPath Platform::wan_path(int from, int to, const Route& route) const {
-  WanPath path{true, route.latency, 0};
-  for (const int end : {from, to}) {
-    if (datacenter(end).uplink) {
-      path.latency = path.latency + datacenter(end).uplink->latency;
-    }
-  }
-  // TCP sends at most a window per round trip on each of the line's streams.
-  const double round_trip = 2 * to_seconds(path.latency);
-  for (const auto& hop : route.hops) {
-    const auto& link = topology_.links[static_cast<size_t>(hop.link)];
-    if (link.window_bytes && round_trip > 0) {
-      const double limit = link.streams * static_cast<double>(*link.window_bytes) / round_trip;
-      path.rate_limit = path.rate_limit > 0 ? std::min(path.rate_limit, limit) : limit;
-    }
-  }
-  return path;
 }
 
 sg::Host* Platform::host_of(MemberId id) const {
@@ -128,13 +113,13 @@ Path Platform::path(MemberId from, MemberId to) const {
   if (a.datacenter != b.datacenter) {
     const auto& wan = wan_[static_cast<size_t>(a.datacenter) * sites_.size() + static_cast<size_t>(b.datacenter)];
     XDC_CHECK_MSG(wan.reachable, "no line leads from " + cluster_.describe(from) + " to " + cluster_.describe(to));
-    return {host_of(from), host_of(to), wan.latency, wan.rate_limit};
+    return {host_of(from), host_of(to), wan.latency, wan.tcp ? &*wan.tcp : nullptr};
   }
   const auto latency = local_line(from, to).latency;
   if (a.node == b.node) {
-    return {member_ports_[static_cast<size_t>(from)], member_ports_[static_cast<size_t>(to)], latency, 0};
+    return {member_ports_[static_cast<size_t>(from)], member_ports_[static_cast<size_t>(to)], latency, nullptr};
   }
-  return {host_of(from), host_of(to), latency, 0};
+  return {host_of(from), host_of(to), latency, nullptr};
 }
 
 const LineSpec& Platform::local_line(MemberId a, MemberId b) const {

@@ -8,10 +8,13 @@
 // No line has a latency of SimGrid's: with any, its sharing depends on round-trip times. Path::latency is charged on arrival.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/config/topology.hpp"
 #include "core/membership/cluster.hpp"
+#include "core/network/tcp_path.hpp"
+#include "core/seam/fabric.hpp"
 #include "sim/compat.hpp"
 
 namespace xdc {
@@ -20,7 +23,13 @@ struct Path {
   sg::Host* from = nullptr;
   sg::Host* to = nullptr;
   Duration latency;
-  double rate_limit = 0;  // bytes per second, of all streams of the line together; 0: none
+  const TcpPath* tcp = nullptr;  // nullptr: plain, as everything inside a datacenter is
+
+  // What a message so big takes of every line.
+  int64_t wire_bytes(int64_t payload) const {
+    return tcp == nullptr ? payload + static_cast<int64_t>(kControlBytes) : tcp->wire_bytes(payload);
+  }
+  double rate_limit() const { return tcp == nullptr ? 0 : tcp->rate_limit; }
 };
 
 class Platform {
@@ -30,7 +39,7 @@ class Platform {
 
   // Where the member's lanes run.
   sg::Host* host_of(MemberId member) const;
-  // Requires from != to.
+  // Requires from != to. Its `tcp` is the platform's.
   Path path(MemberId from, MemberId to) const;
   // The port that members of one datacenter reach each other through. Requires a != b.
   const LineSpec& local_line(MemberId a, MemberId b) const;
@@ -46,13 +55,12 @@ class Platform {
   struct WanPath {
     bool reachable = false;
     Duration latency;
-    double rate_limit = 0;
+    std::optional<TcpPath> tcp;  // none: plain
   };
 
   void build_datacenter(int index, sg::NetZone* root);
   void build_member_ports();
   void build_routes(sg::NetZone* root);
-  WanPath wan_path(int from, int to, const Route& route) const;
   const Member& member(MemberId id) const { return cluster_.members[static_cast<size_t>(id)]; }
   const DatacenterSpec& datacenter(int index) const { return topology_.datacenters[static_cast<size_t>(index)]; }
 

@@ -18,8 +18,8 @@ void Transfers::start(const Path& path, int64_t bytes, TransferOwner& owner) {
     XDC_CHECK_MSG(owner.transfer_ == nullptr, "a stream has two transfers under way");
     owner.transfer_ = comm->get_impl();
     underway_.emplace(owner.transfer_, Underway{std::move(comm), &owner});
-    if (path.rate_limit > 0) {
-      limit_rate(owner.transfer_, path.rate_limit);
+    if (path.rate_limit() > 0) {
+      limit_rate(owner.transfer_, path.rate_limit());
     }
   });
 }

@@ -179,6 +179,8 @@ int dispatch(Options& options) {
   const auto device = choose_device(options, plan->specs.front());
   if (!device.ok()) return fail(kBadInput, device.error());
   fmt::print(stderr, "xdc-run: {}\n", device.value());
+  fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",
+             plan->specs.front().topology.path);
   return run_all(options, *plan);
 }
 

@@ -73,7 +73,29 @@ DatacenterSpec read_datacenter(const Value& value, const std::string& path, Diag
   return out;
 }
 
-WanLinkSpec read_link(const Value& value, const std::string& path, Diagnostics& diagnostics) {
+// What a line is to TCP. Without that model the keys would be ignored: errors, then.
+void read_tcp(TableReader& table, WanLinkSpec& link, NetworkModel model) {
+  if (model == NetworkModel::plain) {
+    for (const auto* key : {"streams", "window", "mtu", "loss", "congestion"}) {
+      if (table.any(key) != nullptr) table.error(key, "means nothing to [network] model = \"plain\"; remove one of them");
+    }
+    return;
+  }
+  link.streams = static_cast<int>(table.integer("streams", 1, 1024, 1));
+  link.window_bytes = table.bytes("window").value_or(kDefaultWindowBytes);
+  if (link.window_bytes < 1) table.error("window", "must be at least 1 B");
+  link.mtu = table.integer("mtu", kLeastMtu, kMostMtu, kDefaultMtu);
+  link.congestion = table.one_of("congestion", {"cubic", "bbr"}, "cubic") == "bbr" ? Congestion::bbr : Congestion::cubic;
+  link.loss = table.number("loss", 0, 1, 0);
+  const bool bbr = link.congestion == Congestion::bbr;
+  if (link.loss > (bbr ? kMostLossBbr : kMostLossCubic)) {
+    table.error("loss", fmt::format("is more than {}, above which time-outs decide and no formula holds for {}{}",
+                                    bbr ? kMostLossBbr : kMostLossCubic, bbr ? "bbr" : "cubic",
+                                    bbr ? "" : fmt::format(" (congestion = \"bbr\": up to {})", kMostLossBbr)));
+  }
+}
+
+WanLinkSpec read_link(const Value& value, const std::string& path, Diagnostics& diagnostics, NetworkModel model) {
   TableReader table(value, path, diagnostics);
   WanLinkSpec out;
   out.where = table.where("between");
@@ -85,14 +107,19 @@ WanLinkSpec read_link(const Value& value, const std::string& path, Diagnostics& 
     table.error("between", "two datacenters are wanted, as in [\"beijing\", \"shanghai\"]");
   }
   read_line(table, out.line, true);
-  out.streams = static_cast<int>(table.integer("streams", 1, 1024, 1));
-  out.window_bytes = table.bytes("window");
-  if (out.window_bytes && *out.window_bytes < 1) table.error("window", "must be at least 1 B");
-  if (table.number("loss", 0, 1, 0) > 0)
-    table.error("loss", "is not modelled yet; only 0 is accepted, so that nobody takes the result to include it");
-  refuse_unmodelled(table, {"jitter", "mtu", "congestion"});
+  read_tcp(table, out, model);
+  refuse_unmodelled(table, {"jitter"});
   table.finish();
   return out;
+}
+
+NetworkModel read_network(TableReader& root) {
+  const auto* value = root.table("network");
+  if (value == nullptr) return NetworkModel::tcp;
+  TableReader table(*value, "network", root.diagnostics());
+  const auto model = table.one_of("model", {"tcp", "plain"}, "tcp");
+  table.finish();
+  return model == "plain" ? NetworkModel::plain : NetworkModel::tcp;
 }
 
 DeviceSpec read_device(const Value& value, const std::string& name, Diagnostics& diagnostics) {
@@ -187,7 +214,10 @@ Topology read_tree(const Value& tree, const std::string& path, Diagnostics& diag
   out.path = path;
   TableReader root(tree, "", diagnostics);
   out.datacenters = read_each<DatacenterSpec>(root, "datacenter", read_datacenter);
-  out.links = read_each<WanLinkSpec>(root, "link", read_link);
+  out.network = read_network(root);
+  out.links = read_each<WanLinkSpec>(root, "link", [&](const Value& value, const std::string& at, Diagnostics& errors) {
+    return read_link(value, at, errors, out.network);
+  });
   if (const auto* devices = root.table("device")) {
     for (const auto& [name, value] : *devices->table()) out.devices.emplace(name, read_device(value, name, diagnostics));
   }

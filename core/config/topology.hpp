@@ -12,6 +12,7 @@
 #include "core/base/result.hpp"
 #include "core/base/time.hpp"
 #include "core/config/diagnostics.hpp"
+#include "core/config/network_constants.hpp"
 
 namespace xdc {
 
@@ -45,18 +46,31 @@ struct DatacenterSpec {
   int devices() const { return nodes * devices_per_node; }
 };
 
+enum class Congestion : uint8_t { cubic, bbr };
+
 struct WanLinkSpec {
   std::array<std::string, 2> between;
   SourceLocation where;
   LineSpec line;
-  int streams = 1;
-  std::optional<int64_t> window_bytes;  // per TCP stream: rate <= window / round-trip time; default: never the limit
+  // For the model `tcp` (core/network); `plain` knows none of them.
+  int streams = 1;                             // parallel TCP streams of one connection
+  int64_t window_bytes = kDefaultWindowBytes;  // per stream: rate <= window / round-trip time
+  int64_t mtu = kDefaultMtu;                   // bytes of an IP packet
+  double loss = 0;                             // of packets, at random
+  Congestion congestion = Congestion::cubic;
+};
+
+// What a message between datacenters costs. Inside one, lan and intra_node are always plain: their bandwidth is what a message gets.
+enum class NetworkModel : uint8_t {
+  tcp,    // framing, windows, loss, slow start
+  plain,  // (payload + control words) / bandwidth + latency, and fair sharing
 };
 
 struct Topology {
   std::string path;
   std::vector<DatacenterSpec> datacenters;  // order of the file: it is the order of addition
   std::vector<WanLinkSpec> links;
+  NetworkModel network = NetworkModel::tcp;                // [network] model
   std::map<std::string, DeviceSpec, std::less<>> devices;  // [device.NAME]
   std::string canonical;                                   // what the digest is taken of
 

@@ -29,9 +29,10 @@ double line_seconds(const RunSpec& spec) {
 
 void set_deadlines(RunSpec& spec) {
   constexpr double kSlack = 20, kLeastSeconds = 60, kMostSeconds = 1e8;
-  spec.round_timeout =
-      from_seconds(std::clamp(kSlack * (compute_seconds(spec) * static_cast<double>(spec.plan.steps_per_round()) + line_seconds(spec)),
-                              kLeastSeconds, kMostSeconds));
+  const auto pairs = strategy_of(spec.plan.spec).payload_per_round(spec.plan);
+  const double lines = std::max(line_seconds(spec), slowest_pair_seconds(spec.topology, pairs));
+  spec.round_timeout = from_seconds(
+      std::clamp(kSlack * (compute_seconds(spec) * static_cast<double>(spec.plan.steps_per_round()) + lines), kLeastSeconds, kMostSeconds));
   spec.start_timeout = seconds(60);
 }
 

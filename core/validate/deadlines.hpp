@@ -10,7 +10,8 @@ double compute_seconds(const RunSpec& spec);
 // Seconds that the busiest line between datacenters needs for one round's payload: another lower bound.
 double line_seconds(const RunSpec& spec);
 
-// Twenty times both lower bounds, and at least a minute: slow is not lost.
+// Twenty times both lower bounds, or what one connection with its window would need where that is more, and at least a minute: slow
+// is not lost.
 void set_deadlines(RunSpec& spec);
 
 }  // namespace xdc

@@ -121,8 +121,8 @@ TEST_CASE("datacenters that cannot be reached are named") {
 }
 
 TEST_CASE("what is not modelled is refused, not ignored") {
-  CHECK_THAT(spoiled("topology.toml", "latency = \"10 ms\"\n", "latency = \"10 ms\"\nloss = 0.01\n"),
-             Contains("link[0].loss: is not modelled yet"));
+  CHECK_THAT(spoiled("topology.toml", "latency = \"10 ms\"\n", "latency = \"10 ms\"\njitter = \"1 ms\"\n"),
+             Contains("link[0].jitter: is not modelled yet"));
   CHECK_THAT(spoiled("scenario.toml", "[model]", "[[fault]]\nat = \"1 s\"\nkind = \"down\"\nlink = [\"beijing\", \"shanghai\"]\n[model]"),
              Contains("scenario.toml:4:") && Contains("fault[0]"));
   CHECK_THAT(spoiled("scenario.toml", "seed = 3", "seed = 3\npolicy = { kind = \"stall\", max_stall = \"9 s\" }"), Contains("policy"));

@@ -16,6 +16,7 @@ std::vector<std::string> notes;
 
 Setting setting_of(std::vector<int> members_per_datacenter) {
   Setting setting;
+  setting.topology.network = NetworkModel::plain;
   for (size_t dc = 0; dc < members_per_datacenter.size(); ++dc) {
     DatacenterSpec spec;
     spec.name = fmt::format("dc{}", dc);

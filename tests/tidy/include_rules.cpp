@@ -12,12 +12,12 @@
 namespace xdc::tidy {
 namespace {
 
-// base ← seam ← {math, data, config, faults, report} ← {model, optim, codec} ← collectives ← membership ← {checkpoint,
+// base ← seam ← {math, data, config, faults, report} ← {model, optim, codec, network} ← collectives ← membership ← {checkpoint,
 // strategies} ← validate ← rank_main: a room sees rooms of lower levels, and itself.
 const std::map<std::string, int, std::less<>> kCoreLevels = {
-    {"base", 0},       {"seam", 1},       {"math", 2},     {"data", 2},      {"config", 2},      {"faults", 2},
-    {"report", 2},     {"model", 3},      {"optim", 3},    {"codec", 3},     {"collectives", 4}, {"membership", 5},
-    {"checkpoint", 6}, {"strategies", 6}, {"validate", 7}, {"rank_main", 8},
+    {"base", 0},       {"seam", 1},       {"math", 2},       {"data", 2},     {"config", 2},    {"faults", 2},
+    {"report", 2},     {"model", 3},      {"optim", 3},      {"codec", 3},    {"network", 3},   {"collectives", 4},
+    {"membership", 5}, {"checkpoint", 6}, {"strategies", 6}, {"validate", 7}, {"rank_main", 8},
 };
 
 // Which rooms the whole of a top folder may include.

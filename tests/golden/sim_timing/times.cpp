@@ -1,57 +1,10 @@
-// When exactly does a simulated message arrive? Every time here is worked out by hand, to the nanosecond, control words
-// included: a message of n bytes needs (n + 32) / rate seconds and then the route's latency.
+// When exactly does a simulated message arrive where the network is plain? Every time here is worked out by hand, to the
+// nanosecond, control words included: a message of n bytes needs (n + 32) / rate seconds and then the route's latency.
 #include <catch2/catch.hpp>
-#include <vector>
 
-#include "tests/contract/world.hpp"
+#include "tests/golden/sim_timing/shots.hpp"
 
 namespace xdc::contract {
-namespace {
-
-constexpr double kGigabit = 125e6;  // bytes per second
-
-WorkPtr send(Communicator& communicator, Rank to, int64_t bytes) { return communicator.isend(to, {}, {}, {bytes, Traffic::payload}); }
-
-TimePoint finish_time(Env& env, Communicator& communicator, const WorkPtr& work) {
-  Work* const works[] = {work.get()};
-  XDC_EXPECT_OK(communicator.wait_any(works, kNoDeadline));
-  return env.clock.now();
-}
-
-TimePoint arrival(Env& env, Communicator& communicator, Rank from) {
-  ControlWords control;
-  return finish_time(env, communicator, communicator.irecv(from, &control, {}));
-}
-
-std::unique_ptr<Communicator> connect(Env& env, const View& view, std::string_view purpose = "times") {
-  return env.fabric.connect(view, purpose, kNoDeadline).value();
-}
-
-void expect_at(TimePoint got, int64_t ns, int line) {
-  expect(got.ns == ns, "at " + std::to_string(ns) + " ns", "it was " + std::to_string(got.ns), __FILE__, line);
-}
-#define EXPECT_AT(time, ns) expect_at(time, ns, __LINE__)
-
-// One message per entry; every sender starts at zero, every receiver notes the time of its one arrival.
-struct Shot {
-  Rank from, to;
-  int64_t bytes, arrives_ns;
-};
-void shoot(const Setting& setting, const std::vector<Shot>& shots) {
-  hold(setting, [&, view = setting.cluster.everyone(1)](Env& env, MemberId me) {
-    const auto communicator = connect(env, view);
-    std::vector<WorkPtr> sends;
-    for (const auto& shot : shots) {
-      if (shot.from == me) sends.push_back(send(*communicator, shot.to, shot.bytes));
-    }
-    for (const auto& shot : shots) {
-      if (shot.to == me) EXPECT_AT(arrival(env, *communicator, shot.from), shot.arrives_ns);
-    }
-    for (const auto& work : sends) finish_time(env, *communicator, work);
-  });
-}
-
-}  // namespace
 
 TEST_CASE("100 MB at 1 Gbps and 15 ms take 0.815 s and the time of their control words") {
   const auto setting = setting_of({1, 1});
@@ -117,17 +70,6 @@ TEST_CASE("a route over a third datacenter has the sum of the latencies and the 
   // Transit contends with what the third datacenter sends itself.
   shoot(setting, {{0, 2, 99'999'968, 817'000'000}, {1, 2, 199'999'968, 1'207'000'000}});
   shoot(setting, {{0, 2, 99'999'968, 1'617'000'000}, {0, 1, 99'999'968, 1'610'000'000}});
-}
-
-TEST_CASE("a TCP window caps a stream at window over round trip, and parallel streams add up") {
-  auto setting = setting_of({1, 1});
-  auto& link = setting.topology.links[0];
-  link.window_bytes = 300'000;  // over 30 ms: 10 MB/s a stream
-  shoot(setting, {{0, 1, 9'999'968, 1'015'000'000}});
-  link.streams = 4;
-  shoot(setting, {{0, 1, 9'999'968, 265'000'000}});
-  link.streams = 40;  // more than the line
-  shoot(setting, {{0, 1, 9'999'968, 95'000'000}});
 }
 
 TEST_CASE("devices of one node use their own ports and nodes share theirs") {
