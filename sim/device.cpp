@@ -122,9 +122,13 @@ Status SimDevice::wait(Event event, Deadline deadline) {
 }
 
 void SimDevice::charge(Stream stream, Cost cost) {
-  auto& ready_at = state(stream).ready_at;
+  auto& [name, ready_at] = state(stream);
   const double time_s = std::max(cost.flops / spec_.flops_per_s, cost.bytes / spec_.memory_bandwidth);
-  ready_at = std::max(ready_at, clock_.now()) + from_seconds(time_s);
+  const auto start = std::max(ready_at, clock_.now());
+  ready_at = start + from_seconds(time_s);
+  if (watcher_) {
+    watcher_(name, start, ready_at);
+  }
 }
 
 std::optional<float> SimDevice::read_scalar(Stream stream, Tensor scalar) {

@@ -8,8 +8,10 @@
 // not: what is charged is the caller's decision.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config/topology.hpp"
@@ -37,6 +39,9 @@ class SimDevice final : public Device {
   void charge(Stream stream, Cost cost) override;
   Kernels& kernels() override { return *kernels_; }
   std::optional<float> read_scalar(Stream stream, Tensor scalar) override;
+
+  // Tells of every charge.
+  void watch(std::function<void(std::string_view stream, TimePoint start, TimePoint end)> watcher) { watcher_ = std::move(watcher); }
 
   // Without the watching: for those who have waited.
   Kernels& arithmetic() { return arithmetic_; }
@@ -73,6 +78,7 @@ class SimDevice final : public Device {
   std::vector<StreamState> streams_;
   std::vector<Unfinished> unfinished_;
   size_t in_use_ = 0;
+  std::function<void(std::string_view, TimePoint, TimePoint)> watcher_;
 };
 
 // `arithmetic` with every operand reported to `device`.

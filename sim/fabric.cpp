@@ -15,6 +15,9 @@ Flow& FabricHub::flow(Channel& channel, Rank from, Rank to) {
       auto& count = traffic[static_cast<size_t>(sender)][receiver];
       count.to = receiver;
       channel.flow(a, b) = std::make_unique<Flow>(agenda, transfers, platform.path(sender, receiver), count);
+      if (watch != nullptr && watch->message) {
+        channel.flow(a, b)->watch(watch->message, sender, receiver, channel.purpose());
+      }
       channel.end(a).peers.push_back(b);
     }
     for (const auto& [a, b] : {std::pair(from, to), std::pair(to, from)}) {

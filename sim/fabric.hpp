@@ -16,6 +16,7 @@
 #include "sim/device.hpp"
 #include "sim/flow.hpp"
 #include "sim/rendezvous.hpp"
+#include "sim/trace.hpp"
 
 namespace xdc {
 
@@ -63,6 +64,7 @@ class FabricHub {
   Rendezvous<Channel> channels;
   Rendezvous<CollectiveGroup> groups;
   std::vector<std::map<MemberId, TrafficCount>> traffic;  // by sender
+  const Watch* watch = nullptr;
 };
 
 class SimFabric final : public Fabric {

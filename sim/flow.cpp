@@ -31,6 +31,7 @@ void Flow::start_next() {
     return;
   }
   transferring_ = true;  // before the simcall below, during which other lanes run
+  started_ = Agenda::now();
   const auto stall =
       path_.tcp == nullptr ? Duration{} : slow_start_.stall(*path_.tcp, Agenda::now(), path_.tcp->wire_bytes(messages_[left_].wire.bytes));
   if (stall > Duration{}) {
@@ -53,6 +54,7 @@ void Flow::transfer_finished() {
   }
   slow_start_.sent(Agenda::now());
   auto& message = messages_[left_];
+  tell(message);
   take_payload(message);
   ++left_;
   traffic_.messages += 1;
@@ -61,6 +63,14 @@ void Flow::transfer_finished() {
   std::exchange(message.work, nullptr)->finish();
   agenda_.at(Agenda::now() + path_.latency, [this] { arrived(); });
   start_next();
+}
+
+void Flow::tell(const Message& message) const {
+  if (watcher_ == nullptr) {
+    return;
+  }
+  (*watcher_)({seen_.from, seen_.to, seen_.channel, started_, Agenda::now(), Agenda::now() + path_.latency, message.control,
+               message.payload, message.wire.traffic == Traffic::payload ? message.wire.bytes : 0, path_.wire_bytes(message.wire.bytes)});
 }
 
 void Flow::take_payload(Message& message) {

@@ -16,6 +16,7 @@
 #include "core/network/slow_start.hpp"
 #include "core/seam/fabric.hpp"
 #include "sim/queue.hpp"
+#include "sim/trace.hpp"
 #include "sim/transfers.hpp"
 
 namespace xdc {
@@ -27,6 +28,12 @@ class Flow final : public TransferOwner {
  public:
   Flow(Agenda& agenda, Transfers& transfers, const Path& path, TrafficCount& traffic)
       : agenda_(agenda), transfers_(transfers), path_(path), traffic_(traffic) {}
+
+  // Tells of every message that has left. All must outlive the flow.
+  void watch(const std::function<void(const MessageSeen&)>& watcher, MemberId from, MemberId to, std::string_view channel) {
+    watcher_ = &watcher;
+    seen_ = {from, to, channel};
+  }
 
   void send(SimWork& work, const ControlWords& control, Bytes payload, WireSize wire);
   void receive(SimWork& work);
@@ -56,6 +63,7 @@ class Flow final : public TransferOwner {
   void start_next();
   void start_transfer();
   void transfer_finished() override;
+  void tell(const Message& message) const;
   void take_payload(Message& message);
   void arrived();
   void match();
@@ -73,6 +81,12 @@ class Flow final : public TransferOwner {
   bool transferring_ = false;
   bool cut_ = false;
   bool receiver_gone_ = false;
+  const std::function<void(const MessageSeen&)>* watcher_ = nullptr;
+  struct {
+    MemberId from = 0, to = 0;
+    std::string_view channel;
+  } seen_;
+  TimePoint started_;
 };
 
 class SimWork final : public Work {

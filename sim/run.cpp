@@ -30,7 +30,13 @@ SimWorld::SimWorld(WorldSpec spec, Kernels& arithmetic, Observer observer)
   XDC_CHECK_MSG(spec_.devices.size() == spec_.cluster.members.size(), "one device per member");
   for (const auto& member : spec_.cluster.members) {
     sites_.push_back(std::make_unique<Site>(*this, member.id, arithmetic));
+    if (spec_.watch.computation) {
+      sites_.back()->device.watch([this, id = member.id](std::string_view stream, TimePoint start, TimePoint end) {
+        spec_.watch.computation({id, stream, start, end});
+      });
+    }
   }
+  hub_.watch = &spec_.watch;
   running_world = this;
   set_check_context(&SimWorld::check_context);
 }

@@ -18,6 +18,7 @@ struct WorldSpec {
   std::vector<DeviceSpec> devices;  // one per member
   PayloadKind payload = PayloadKind::real;
   std::string label;  // in front of a failed check's place: "seed 7, scenarios/bank_ocr.toml, central PS"
+  Watch watch = {};
 };
 
 // What is left of a world when its last lane has ended.

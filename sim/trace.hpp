@@ -19,6 +19,28 @@ struct TraceEvent {
 // Must not call into the run.
 using Observer = std::function<void(const TraceEvent&)>;
 
+// What the world itself does between those events. All references are valid during the call only.
+struct MessageSeen {
+  MemberId from = 0, to = 0;
+  std::string_view channel;
+  TimePoint start, left, arrival;  // when it was the flow's turn, when its last byte left the sender, when it is there
+  const ControlWords& control;
+  Bytes payload;
+  int64_t payload_bytes = 0;  // as charged; 0 for control messages
+  int64_t wire_bytes = 0;
+};
+// Seen when it is enqueued, before it is done.
+struct ComputationSeen {
+  MemberId member = 0;
+  std::string_view stream;
+  TimePoint start, end;
+};
+// Either may be empty. Must not call into the run.
+struct Watch {
+  std::function<void(const MessageSeen&)> message;
+  std::function<void(const ComputationSeen&)> computation;
+};
+
 class SimTrace final : public Trace {
  public:
   SimTrace(const Observer& observer, MemberId member) : observer_(observer), member_(member) {}

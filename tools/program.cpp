@@ -14,6 +14,7 @@
 #include "core/base/quantity.hpp"
 #include "core/codec/codec.hpp"
 #include "core/config/device_table.hpp"
+#include "core/model/profile.hpp"
 #include "core/report/text.hpp"
 #include "core/strategies/registry.hpp"
 #include "core/validate/validate.hpp"
@@ -106,7 +107,7 @@ RunReport report_head(const std::string& program, const Plan& plan) {
 ExitCode exit_code_of(const RunReport& report) {
   auto out = kDone;
   for (const auto& variant : report.variants) {
-    if (!variant.error.empty()) return kRunFailed;
+    if (!variant.error.empty() || !variant.bound.violated.empty()) return kRunFailed;
     if (!variant.expectations_met()) out = kExpectationFailed;
   }
   return out;
@@ -139,6 +140,18 @@ std::string describe_devices() {
   return out;
 }
 
+std::string describe_profiles() {
+  std::string out = fmt::format("{:<20} {:>10} {:>6} {:>17} {:>18}  {}\n", "profile", "parameters", "layers", "forward / sample",
+                                "backward / sample", "a sample is");
+  for (const auto& profile : builtin_profiles()) {
+    out += fmt::format("{:<20} {:>8.4g} M {:>6} {:>10.4g} GFLOPs {:>11.4g} GFLOPs  {}\n    {}\n    {}\n", profile.name,
+                       static_cast<double>(profile.parameters()) / 1e6, profile.layers.size(), profile.forward_flops() / 1e9,
+                       profile.backward_flops() / 1e9, profile.sample, profile.description, profile.source);
+  }
+  out += "What the figures count, and how a profile is written: core/model/README.md.\n";
+  return out;
+}
+
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
 
 bool wants_colour(std::FILE* stream) {
@@ -152,6 +165,13 @@ int terminal_width(std::FILE* stream) {
   winsize size{};
   constexpr int kUsual = 80;
   return ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
+}
+
+TableStyle table_style(std::FILE* stream) {
+  constexpr int kWidest = 120;
+  TableStyle style{wants_colour(stream), kWidest};
+  if (is_terminal(stream)) style.width = std::min(kWidest, terminal_width(stream));
+  return style;
 }
 
 Result<OutputFile> OutputFile::open(const std::string& path) {

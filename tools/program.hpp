@@ -9,6 +9,7 @@
 #include "core/base/result.hpp"
 #include "core/config/scenario.hpp"
 #include "core/report/run_report.hpp"
+#include "core/report/table.hpp"
 #include "core/validate/run_spec.hpp"
 
 namespace xdc {
@@ -36,18 +37,22 @@ std::optional<Plan> make_plan(const ScenarioRequest& request);
 
 // Everything but the variants and the simulator.
 RunReport report_head(const std::string& program, const Plan& plan);
-// kRunFailed before kExpectationFailed before kDone.
+// Also for a violated bound. kRunFailed before kExpectationFailed before kDone.
 ExitCode exit_code_of(const RunReport& report);
 
 // What --validate prints: one line a variant.
 std::string describe_plan(const Plan& plan);
 // What --list-devices prints.
 std::string describe_devices();
+// What --list-profiles prints.
+std::string describe_profiles();
 
 // Colour and progress are for people: only on a terminal, and no colour where NO_COLOR is set.
 bool wants_colour(std::FILE* stream);
 bool is_terminal(std::FILE* stream);
 int terminal_width(std::FILE* stream);
+// On a terminal as wide as that, but no wider than a line is read with ease.
+TableStyle table_style(std::FILE* stream);
 
 // A file that is written once, at the end, whole: under a temporary name beside it until then. "-" is stdout.
 class OutputFile {

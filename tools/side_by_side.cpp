@@ -63,7 +63,7 @@ class SignalGuard {
 };
 
 // What goes through the pipe: a kind, the size of the text, the text.
-enum class Kind : char { progress = 'p', report = 'r', error = 'e', end = '.' };
+enum class Kind : char { progress = 'p', text = 't', report = 'r', error = 'e', end = '.' };
 constexpr size_t kHeader = 1 + sizeof(uint64_t);
 
 void send(int fd, Kind kind, std::string_view text) {
@@ -83,12 +83,24 @@ void send(int fd, Kind kind, std::string_view text) {
 
 [[noreturn]] void live_as_child(const Task& task, int out) {
   double told = 0;
-  const auto outcome = task([&](double part) {
+  std::string text;
+  const auto send_text = [&] {
+    if (!text.empty()) send(out, Kind::text, text);
+    text.clear();
+  };
+  const auto progress = [&](double part) {
     constexpr double kStep = 0.01;
     if (part < told + kStep) return;
     told = part;
     send(out, Kind::progress, fmt::format("{}", part));
-  });
+  };
+  const auto say = [&](std::string_view more) {
+    constexpr size_t kPiece = 65536;
+    text += more;
+    if (text.size() >= kPiece) send_text();
+  };
+  const auto outcome = task({progress, say});
+  send_text();
   if (outcome.ok()) {
     for (const auto& report : outcome.value()) send(out, Kind::report, to_json(report));
     send(out, Kind::end, "");
@@ -102,7 +114,8 @@ void send(int fd, Kind kind, std::string_view text) {
 
 class Child {
  public:
-  Child(size_t task, pid_t pid, int in) : task_(task), pid_(pid), in_(in) {}
+  using Hear = std::function<void(size_t, std::string_view)>;
+  Child(size_t task, pid_t pid, int in, const Hear& hear) : task_(task), pid_(pid), in_(in), hear_(&hear) {}
 
   size_t task() const { return task_; }
   int in() const { return in_; }
@@ -166,6 +179,9 @@ class Child {
       case Kind::progress:
         part_ = std::strtod(text.c_str(), nullptr);
         break;
+      case Kind::text:
+        if (*hear_) (*hear_)(task_, text);
+        break;
       case Kind::report: {
         auto report = member_report_from_json(text);
         if (report.ok()) {
@@ -187,6 +203,7 @@ class Child {
   size_t task_;
   pid_t pid_;
   int in_;
+  const Hear* hear_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::string bytes_;
   double part_ = 0;
@@ -208,6 +225,10 @@ class Pool {
       wait();
       if (signal_seen != 0) {
         interrupted = true;
+        end_all();
+        break;
+      }
+      if (options_.enough && options_.enough()) {
         end_all();
         break;
       }
@@ -238,7 +259,7 @@ class Pool {
       errno = why;
       return fail(task, "a process cannot be started");
     }
-    children_.emplace_back(task, pid, ends[0]);
+    children_.emplace_back(task, pid, ends[0], options_.text);
   }
 
   void fail(size_t task, std::string_view what) {
@@ -248,7 +269,8 @@ class Pool {
   void wait() {
     if (children_.empty()) return;
     std::vector<pollfd> polled;
-    for (const auto& child : children_) polled.push_back({child.in(), POLLIN, 0});
+    // poll passes over what is negative.
+    for (const auto& child : children_) polled.push_back({waits(child) ? -1 : child.in(), POLLIN, 0});
     if (ppoll(polled.data(), polled.size(), nullptr, &signals_.waiting_mask()) <= 0) return;
     for (size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents != 0) children_[i].read_some();
@@ -258,9 +280,12 @@ class Pool {
       if (!child.closed()) continue;
       parts_[child.task()] = 1;
       outcomes_[child.task()] = child.reap();
+      if (options_.ended) options_.ended(child.task(), outcomes_[child.task()]);
     }
     std::erase_if(children_, [](const Child& child) { return child.closed(); });
   }
+
+  bool waits(const Child& child) const { return options_.waits && options_.waits(child.task()); }
 
   void end_all() {
     for (const auto& child : children_) child.kill_now();

@@ -16,9 +16,9 @@ namespace xdc {
 namespace {
 
 // Servers run on the processors of their datacenter's nodes.
-WorldSpec world_of(const RunSpec& spec) {
+WorldSpec world_of(const RunSpec& spec, const Watch& watch) {
   WorldSpec world{
-      spec.topology, spec.cluster(), {}, spec.payload, fmt::format("seed {}, {}, {}", spec.seed, spec.scenario_path, spec.variant)};
+      spec.topology, spec.cluster(), {}, spec.payload, fmt::format("seed {}, {}, {}", spec.seed, spec.scenario_path, spec.variant), watch};
   const auto* host = find_device(spec.topology, "cpu");
   XDC_CHECK(host != nullptr);
   for (const auto& member : world.cluster.members) {
@@ -27,20 +27,21 @@ WorldSpec world_of(const RunSpec& spec) {
   return world;
 }
 
-Observer progress_observer(const RunSpec& spec, const std::function<void(double)>& progress) {
-  return [steps = planned_steps(spec.train.stop, spec.schedule()), limit = spec.train.stop.time, &progress](const TraceEvent& event) {
-    if (event.event != "step" || !progress) return;
+Observer observer_of(const RunSpec& spec, const Onlookers& onlookers) {
+  return [steps = planned_steps(spec.train.stop, spec.schedule()), limit = spec.train.stop.time, &onlookers](const TraceEvent& event) {
+    if (onlookers.event) onlookers.event(event);
+    if (event.event != "step" || !onlookers.progress) return;
     if (steps > 0) {
-      progress(static_cast<double>(event.step) / static_cast<double>(steps));
+      onlookers.progress(static_cast<double>(event.step) / static_cast<double>(steps));
     } else if (limit) {
-      progress(static_cast<double>(event.time.ns) / static_cast<double>(limit->ns));
+      onlookers.progress(static_cast<double>(event.time.ns) / static_cast<double>(limit->ns));
     }
   };
 }
 
 }  // namespace
 
-Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const std::function<void(double)>& progress) {
+Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers& onlookers) {
   const bool real = spec.payload == PayloadKind::real;
   if (real) XDC_TRY(pin_numerics(spec.numerics == Numerics::native ? CpuNumerics::native : CpuNumerics::portable));
   std::unique_ptr<Kernels> arithmetic;
@@ -50,7 +51,7 @@ Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const std::funct
     arithmetic = std::make_unique<NullKernels>();
   }
   std::vector<Status> outcomes(spec.cluster().members.size());
-  const auto end = run_world(world_of(spec), *arithmetic, progress_observer(spec, progress),
+  const auto end = run_world(world_of(spec, onlookers.watch), *arithmetic, observer_of(spec, onlookers),
                              [&](Env& env, MemberId self) { outcomes[static_cast<size_t>(self)] = rank_main(env, spec, self); });
   if (!end.ok()) return end.error();
   std::vector<MemberReport> reports;

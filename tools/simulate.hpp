@@ -6,12 +6,20 @@
 
 #include "core/report/report.hpp"
 #include "core/validate/run_spec.hpp"
+#include "sim/trace.hpp"
 
 namespace xdc {
 
-// Every member's account, by member id. `progress` is called with how much of the run is done, 0 to 1, as steps end.
+// Who watches; each may be empty.
+struct Onlookers {
+  std::function<void(double)> progress;  // how much of the run is done, 0 to 1, as steps end
+  Observer event = {};
+  Watch watch = {};
+};
+
+// Every member's account, by member id.
 // Errors: failed, when the simulation is stuck or the processor's arithmetic cannot be set up; a member's own failure is in its
 // account.
-Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const std::function<void(double)>& progress);
+Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers& onlookers);
 
 }  // namespace xdc

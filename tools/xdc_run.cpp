@@ -24,7 +24,7 @@ struct Options {
   std::string device;
   std::string log_directory;
   std::optional<int64_t> seed;
-  bool validate_only = false, version = false;
+  bool validate_only = false, list_devices = false, list_profiles = false, version = false;
   std::string rank;  // for the launcher's own use
 };
 
@@ -53,6 +53,8 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--log-dir", options.log_directory, "also write each rank's output and events to files in this directory")
       ->type_name("DIR");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
+  app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
+  app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
   app.add_flag("--version", options.version, "print the version");
   app.add_option(kRankOption, options.rank)->group("");
 }
@@ -150,7 +152,7 @@ int run_all(const Options& options, const Plan& plan) {
                              fmt::format("interrupted: {} of {} variants were done", report.variants.size() - 1, plan.specs.size())});
   }
   std::FILE* table_to = json && json->is_stdout() ? stderr : stdout;
-  const auto printed = print(table_to, render_table(report, {wants_colour(table_to)}));
+  const auto printed = print(table_to, render_table(report, table_style(table_to)));
   if (!printed.ok()) return fail(kRunFailed, printed.error());
   if (json) {
     const auto written = json->write(to_json(report));
@@ -163,6 +165,8 @@ int dispatch(Options& options) {
   if (options.version) {
     return print(stdout, fmt::format("xdc-run {}\n", program_version())).ok() ? kDone : kRunFailed;
   }
+  if (options.list_devices) return print(stdout, describe_devices()).ok() ? kDone : kRunFailed;
+  if (options.list_profiles) return print(stdout, describe_profiles()).ok() ? kDone : kRunFailed;
   if (options.request.path.empty()) {
     fmt::print(stderr, "xdc-run: which scenario? Try scenarios/quickstart.toml, or --help\n");
     return kBadInput;

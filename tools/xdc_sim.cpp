@@ -5,23 +5,24 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "core/rank_main/modelled_lines.hpp"
 #include "core/rank_main/variant_facts.hpp"
 #include "core/report/progress.hpp"
 #include "core/report/table.hpp"
+#include "core/report/timeline.hpp"
 #include "sim/engine.hpp"
 #include "tools/program.hpp"
-#include "tools/side_by_side.hpp"
-#include "tools/simulate.hpp"
+#include "tools/run_variants.hpp"
 
 namespace xdc {
 namespace {
 
 struct Options {
   ScenarioRequest request;
-  std::string json;
+  std::string json, trace;
   int jobs = 0;
   std::optional<int64_t> seed;
-  bool validate_only = false, list_devices = false, version = false;
+  bool check = false, validate_only = false, list_devices = false, list_profiles = false, version = false;
 };
 
 constexpr const char* kFooter =
@@ -43,10 +44,14 @@ void declare(CLI::App& app, Options& options) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--json", options.json, "write the report as JSON; -: to stdout, and the table to stderr")->type_name("FILE");
+  auto* trace =
+      app.add_option("--trace", options.trace, "write what happened when, in virtual time, for ui.perfetto.dev")->type_name("FILE");
+  app.add_flag("--check", options.check, "run every variant twice and stop at the first event that differs (exit code 1)")->excludes(trace);
   app.add_option("--jobs", options.jobs, "variants at a time (default: number of cores)")->type_name("N")->check(CLI::Range(1, 1024));
   app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
+  app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
   app.add_flag("--version", options.version, "print the version");
 }
 
@@ -82,27 +87,19 @@ class ProgressBar {
   std::string last_;
 };
 
-RunReport run_all(const Plan& plan, int jobs, bool& interrupted) {
-  std::vector<Task> tasks;
-  std::vector<std::string> names;
-  for (const auto& spec : plan.specs) {
-    tasks.emplace_back([&spec](const std::function<void(double)>& progress) { return simulate(spec, progress); });
-    names.push_back(spec.variant);
-  }
-  ProgressBar bar(std::move(names));
-  const auto outcomes = run_side_by_side(tasks, {jobs, [&](const std::vector<double>& parts) { bar.show(parts); }}, interrupted);
-
+RunReport report_of(const Plan& plan, const VariantRuns& runs) {
   auto report = report_head("xdc-sim", plan);
   report.simulator = "simgrid";
   report.simulator_version = simgrid_version();
   report.simulator_options = simgrid_options();
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    const auto facts = facts_of(plan.specs[i]);
-    if (!outcomes[i].reports) continue;  // interrupted
-    const auto& members = *outcomes[i].reports;
+  for (size_t i = 0; i < runs.outcomes.size(); ++i) {
+    if (!runs.outcomes[i].reports) continue;  // interrupted
+    auto facts = facts_of(plan.specs[i]);
+    add_lines(plan.specs[i], facts);
+    const auto& members = *runs.outcomes[i].reports;
     auto variant = members.ok() ? assemble(facts, members.value()) : Result<VariantReport>(members.error());
     report.variants.push_back(variant.ok() ? std::move(variant).value() : failed_variant(facts, variant.error().message));
-    report.variants.back().wall_s = outcomes[i].wall_s;
+    report.variants.back().wall_s = runs.outcomes[i].wall_s;
   }
   return report;
 }
@@ -112,6 +109,43 @@ int fail(ExitCode code, const Error& error) {
   return code;
 }
 
+// Files named on the command line, opened before the run.
+struct Outputs {
+  std::optional<OutputFile> json, trace;
+};
+
+Status open_output(const std::string& option, const std::string& path, std::optional<OutputFile>& file) {
+  if (path.empty()) return ok_status();
+  auto opened = OutputFile::open(path);
+  if (!opened.ok()) return with_context(opened.error(), option);
+  file.emplace(std::move(opened).value());
+  return ok_status();
+}
+
+Status open_outputs(const Options& options, Outputs& outputs) {
+  if (options.trace == "-") return Error{ErrorCode::invalid, "--trace: wants a file: stdout is for the table"};
+  XDC_TRY(open_output("--json", options.json, outputs.json));
+  return open_output("--trace", options.trace, outputs.trace);
+}
+
+VariantRuns run_all(const Options& options, const Plan& plan) {
+  RunStyle style{options.jobs > 0 ? options.jobs : cores(), options.check, !options.trace.empty()};
+  std::optional<ProgressBar> bar;
+  style.progress = [&](const std::vector<std::string>& names, const std::vector<double>& parts) {
+    if (!bar) bar.emplace(names);
+    bar->show(parts);
+  };
+  return run_variants(plan.specs, style);
+}
+
+Status write_outputs(const VariantRuns& runs, const RunReport& report, Outputs& outputs) {
+  std::FILE* table_to = outputs.json && outputs.json->is_stdout() ? stderr : stdout;
+  XDC_TRY(print(table_to, render_table(report, table_style(table_to))));
+  if (outputs.json) XDC_TRY(outputs.json->write(to_json(report)));
+  if (outputs.trace) XDC_TRY(outputs.trace->write(timeline_file(runs.timelines)));
+  return ok_status();
+}
+
 int run(const Options& options) {
   const auto plan = make_plan(options.request);
   if (!plan) return kBadInput;
@@ -119,33 +153,29 @@ int run(const Options& options) {
     const auto printed = print(stdout, describe_plan(*plan));
     return printed.ok() ? kDone : fail(kRunFailed, printed.error());
   }
-  std::optional<OutputFile> json;
-  if (!options.json.empty()) {
-    auto opened = OutputFile::open(options.json);
-    if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--json"));
-    json.emplace(std::move(opened).value());
-  }
-  bool interrupted = false;
-  const auto report = run_all(*plan, options.jobs > 0 ? options.jobs : cores(), interrupted);
-
-  std::FILE* table_to = json && json->is_stdout() ? stderr : stdout;
-  const auto printed = print(table_to, render_table(report, {wants_colour(table_to)}));
-  if (!printed.ok()) return fail(kRunFailed, printed.error());
-  if (json) {
-    const auto written = json->write(to_json(report));
-    if (!written.ok()) return fail(kRunFailed, written.error());
-  }
-  if (interrupted) {
+  Outputs outputs;
+  if (const auto opened = open_outputs(options, outputs); !opened.ok()) return fail(kBadInput, opened.error());
+  const auto runs = run_all(options, *plan);
+  if (!runs.difference.empty()) return fail(kExpectationFailed, {ErrorCode::failed, "--check: " + runs.difference});
+  const auto report = report_of(*plan, runs);
+  if (const auto written = write_outputs(runs, report, outputs); !written.ok()) return fail(kRunFailed, written.error());
+  if (runs.interrupted) {
     return fail(kRunFailed,
                 {ErrorCode::aborted, fmt::format("interrupted: {} of {} variants were done", report.variants.size(), plan->specs.size())});
   }
-  return exit_code_of(report);
+  const auto code = exit_code_of(report);
+  if (options.check && code != kRunFailed) {
+    fmt::print(stderr, "xdc-sim: --check: {} variants ran twice, {} events and all accounts were equal\n", report.variants.size(),
+               runs.events);
+  }
+  return code;
 }
 
 int dispatch(Options& options) {
   if (options.version)
     return print(stdout, fmt::format("xdc-sim {}, SimGrid {}\n", program_version(), simgrid_version())).ok() ? kDone : kRunFailed;
   if (options.list_devices) return print(stdout, describe_devices()).ok() ? kDone : kRunFailed;
+  if (options.list_profiles) return print(stdout, describe_profiles()).ok() ? kDone : kRunFailed;
   if (options.request.path.empty()) {
     fmt::print(stderr, "xdc-sim: which scenario? Try scenarios/quickstart.toml, or --help\n");
     return kBadInput;

@@ -58,7 +58,9 @@ Status ExchangeLane::wait_bucket(int bucket) {
 
 void ExchangeLane::run() {
   while (begin_->wait(kNoDeadline).ok() && !over_) {
+    const TimePoint start = env_.clock.now();
     outcome_ = strategy_.exchange(round_);
+    env_.trace.record(start, round_.round, "exchange", {{"duration_ns", (env_.clock.now() - start).ns}});
     done_->post();
   }
 }

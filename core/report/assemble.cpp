@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/report/bounds.hpp"
+
 namespace xdc {
 namespace {
 
@@ -77,6 +79,7 @@ void add_times(const std::vector<const MemberReport*>& workers, VariantReport& o
     slowest_sum += slowest;
   }
   out.steps = static_cast<int64_t>(count);
+  out.samples = samples;
   out.elapsed_s = count == 0 ? 0 : as_seconds(first.steps[count - 1].end_ns);
   out.step_mean_s = mean(step_sum, count) / 1e9;
   out.step_p50_s = as_seconds(percentile(durations, 0.50));
@@ -113,6 +116,7 @@ void add_scores(const MemberReport& first, const std::optional<TargetReport>& ta
     const bool reached = target->metric == "accuracy" ? evaluation.accuracy >= target->value : evaluation.loss <= target->value;
     if (!reached) continue;
     out.time_to_target_s = as_seconds(evaluation.time_ns);
+    out.steps_to_target = evaluation.step;
     return;
   }
 }
@@ -156,13 +160,37 @@ void add_links(const VariantFacts& facts, const Ledger& ledger, int64_t rounds, 
       if (closed_form != facts.closed_form.end()) line.closed_form_bytes_per_round += closed_form->second;
     }
   }
+  std::map<std::pair<int, int>, size_t> places;
   for (auto& [ends, line] : lines) {
-    if (line.payload_bytes != line.closed_form_bytes_per_round * rounds) {
-      out.warnings.push_back(fmt::format("{} to {}: {} payload bytes in {} rounds, but the closed form says {} a round", line.from, line.to,
-                                         line.payload_bytes, rounds, line.closed_form_bytes_per_round));
-    }
+    if (const auto known = facts.lines.find(ends); known != facts.lines.end()) line.line = known->second;
+    places[ends] = out.links.size();
     out.links.push_back(std::move(line));
   }
+  for (const auto& chain : facts.chains) {
+    auto& added = out.chains.emplace_back();
+    added.compute = chain.compute;
+    for (const auto& leg : chain.legs) {
+      auto& way = added.legs.emplace_back();
+      way.crossings = leg.crossings;
+      way.share = leg.share;
+      for (const auto& ends : facts.routes.at(leg.ends)) way.route.push_back(places.at(ends));
+    }
+  }
+}
+
+// The whole run as its bounds see it.
+RunSpan span_of(const VariantFacts& facts, const std::vector<MemberReport>& members, int64_t steps) {
+  RunSpan span;
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (!facts.members[m].worker || steps == 0) continue;
+    int64_t computed = 0;
+    for (size_t i = 0; i < static_cast<size_t>(steps); ++i) computed += members[m].steps[i].compute_ns;
+    span.end_s = std::max(span.end_s, as_seconds(members[m].steps[static_cast<size_t>(steps) - 1].end_ns));
+    if (as_seconds(computed) <= span.computation_s) continue;
+    span.computation_s = as_seconds(computed);
+    span.computed_by = static_cast<int>(m);
+  }
+  return span;
 }
 
 // Priced only where every datacenter concerned is.
@@ -182,6 +210,11 @@ void add_cost(const VariantFacts& facts, const Ledger& ledger, VariantReport& ou
   if (devices_priced) out.cost.devices = devices;
   if (egress_priced) out.cost.egress = egress;
   if (devices_priced && egress_priced) out.cost.total = devices + egress;
+  // Every step sends the same bytes.
+  if (out.cost.total && out.time_to_target_s && out.steps > 0 && out.elapsed_s > 0) {
+    out.cost.to_target = devices * *out.time_to_target_s / out.elapsed_s +
+                         egress * static_cast<double>(*out.steps_to_target) / static_cast<double>(out.steps);
+  }
 }
 
 void add_faults(const std::vector<const MemberReport*>& workers, int64_t steps_per_round, VariantReport& out) {
@@ -239,6 +272,7 @@ Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<Memb
   add_scores(first, facts.target, out);
   const auto ledger = pair_ledger(facts, members);
   add_links(facts, ledger, first.rounds_exchanged, out);
+  add_bounds(facts, span_of(facts, members, out.steps), out);
   add_cost(facts, ledger, out);
   add_faults(workers, facts.steps_per_round, out);
   add_expectations(facts.expect, out);
@@ -255,6 +289,14 @@ double VariantReport::wan_bytes_per_step() const {
   double sum = 0;
   for (const auto& link : links) sum += link.payload_bytes_per_step();
   return sum;
+}
+
+const LinkReport* VariantReport::busiest_line() const {
+  const LinkReport* out = nullptr;
+  for (const auto& link : links) {
+    if (link.line && (out == nullptr || link.utilisation > out->utilisation)) out = &link;
+  }
+  return out;
 }
 
 bool VariantReport::expectations_met() const {

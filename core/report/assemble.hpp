@@ -22,10 +22,22 @@ struct VariantFacts {
     int datacenter = 0;
     bool worker = true;
   };
-  std::vector<MemberFacts> members;                                               // by member id
-  std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> routes;         // ordered pair of datacenters -> lines crossed, in order
-  std::map<std::pair<int, int>, int64_t> closed_form;                             // ordered pair -> payload bytes of one round
+  std::vector<MemberFacts> members;                                        // by member id
+  std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> routes;  // ordered pair of datacenters -> lines crossed, in order
+  std::map<std::pair<int, int>, int64_t> closed_form;                      // ordered pair -> payload bytes of one round
   int64_t steps_per_round = 1;
+  // Ordered pair of datacenters -> the line that joins them. Empty where the world does not hold its messages to the topology's lines:
+  // then nothing is said about them.
+  std::map<std::pair<int, int>, LinkReport::Line> lines;
+  struct Leg {
+    std::pair<int, int> ends;  // datacenters; all lines of their route
+    double crossings = 1, share = 1;
+  };
+  struct Chain {
+    double compute = 1;
+    std::vector<Leg> legs;
+  };
+  std::vector<Chain> chains;                                                      // as in VariantReport
   std::vector<int> devices;                                                       // per datacenter
   std::vector<std::optional<double>> device_price_per_hour, egress_price_per_gb;  // per datacenter
   std::optional<TargetReport> target;

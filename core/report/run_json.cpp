@@ -34,7 +34,10 @@ Json links_json(const std::vector<LinkReport>& links) {
                    {"bytes", link.bytes},
                    {"payload_bytes", link.payload_bytes},
                    {"payload_bytes_per_step", bytes(link.payload_bytes_per_step())},
-                   {"closed_form_bytes_per_step", bytes(link.closed_form_bytes_per_step())}});
+                   {"closed_form_bytes_per_step", bytes(link.closed_form_bytes_per_step())},
+                   {"rate_bytes_per_s", link.line ? bytes(link.line->rate) : Json(nullptr)},
+                   {"latency_s", link.line ? Json(link.line->latency_s) : Json(nullptr)},
+                   {"utilisation", link.line ? number(link.utilisation) : Json(nullptr)}});
   }
   return out;
 }
@@ -77,8 +80,11 @@ Json variant_json(const VariantReport& v) {
     return out;
   }
   out["steps"] = v.steps;
+  out["samples"] = v.samples;
   out["elapsed_s"] = number(v.elapsed_s);
   out["step_time_s"] = {{"mean", number(v.step_mean_s)}, {"p50", number(v.step_p50_s)}, {"p95", number(v.step_p95_s)}};
+  out["lower_bound_s"] = {{"step", number(v.bound.step_s)}, {"by", v.bound.by}};
+  out["violated_bounds"] = v.bound.violated;
   out["compute_s"] = number(v.compute_s);
   out["exposed_communication_s"] = number(v.exposed_communication_s);
   out["device_utilisation"] = number(v.device_utilisation);
@@ -87,7 +93,11 @@ Json variant_json(const VariantReport& v) {
   out["loss"] = number(v.loss);
   out["accuracy"] = number(v.accuracy);
   out["time_to_target_s"] = number(v.time_to_target_s);
-  out["cost"] = {{"devices", number(v.cost.devices)}, {"egress", number(v.cost.egress)}, {"total", number(v.cost.total)}};
+  out["steps_to_target"] = v.steps_to_target ? Json(*v.steps_to_target) : Json(nullptr);
+  out["cost"] = {{"devices", number(v.cost.devices)},
+                 {"egress", number(v.cost.egress)},
+                 {"total", number(v.cost.total)},
+                 {"to_target", number(v.cost.to_target)}};
   out["faults"] = faults_json(v.faults);
   out["parameters_digest"] = v.parameters_digest.empty() ? Json(nullptr) : Json(v.parameters_digest);
   out["series"] = series_json(v.series);

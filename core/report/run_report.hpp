@@ -2,6 +2,7 @@
 // in this room's README.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,15 @@ struct LinkReport {
   int64_t rounds = 0;  // rounds that moved bytes
   int64_t steps_per_round = 1;
   int64_t closed_form_bytes_per_round = 0;
+  // Of the topology's line, where the world holds its messages to it; nullopt: it does not.
+  struct Line {
+    double rate = 0;  // bytes per second
+    double latency_s = 0;
+    // Between these the routes stay as they are.
+    double least_latency_s = 0, most_latency_s = 0;
+  };
+  std::optional<Line> line = {};
+  double utilisation = 0;  // bytes over rate and time; 0 without a line
 
   double payload_bytes_per_step() const {
     return rounds == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(rounds * steps_per_round);
@@ -30,8 +40,29 @@ struct LinkReport {
   }
 };
 
+// One way through a round on which every message waits for the one before it: what a step's time is made of
+// (core/report/step_model.hpp).
+struct Chain {
+  struct Leg {
+    std::vector<size_t> route;  // lines, index into VariantReport::links
+    double crossings = 1;       // how often a step waits for the latency of all of them
+    double share = 1;           // the part of the bytes on them in a step that is on this way
+  };
+  double compute = 1;  // the part of a step's computation that is on this way
+  std::vector<Leg> legs;
+};
+
+// What must hold of every run: bytes are the closed form's, and no step is shorter than its computation or than the slowest line
+// needs for its closed form.
+struct BoundReport {
+  double step_s = 0;
+  std::string by;                     // "computation of shanghai rank 2", "beijing to guangzhou"; empty: there is none
+  std::vector<std::string> violated;  // messages; not empty: the run failed
+};
+
 struct CostReport {
   std::optional<double> devices, egress, total;  // nullopt: not priced
+  std::optional<double> to_target;               // of the total; nullopt: not priced, or not reached
 };
 
 struct FaultReport {
@@ -64,6 +95,7 @@ struct VariantReport {
   int ranks = 0;  // workers
   int servers = 0;
   int64_t steps = 0;
+  int64_t samples = 0;  // of all ranks, in all steps
   double elapsed_s = 0;
   double step_mean_s = 0, step_p50_s = 0, step_p95_s = 0;
   double compute_s = 0;
@@ -71,8 +103,11 @@ struct VariantReport {
   double device_utilisation = 0;
   double samples_per_s = 0;
   std::vector<LinkReport> links;
+  std::vector<Chain> chains;  // empty: no formula is known, or its lines are not
+  BoundReport bound;
   std::optional<double> loss, accuracy;  // of the held-out set, at the end
   std::optional<double> time_to_target_s;
+  std::optional<int64_t> steps_to_target;
   CostReport cost;
   FaultReport faults;
   std::string parameters_digest;  // empty: phantom
@@ -83,6 +118,8 @@ struct VariantReport {
 
   // Payload over all lines, per step.
   double wan_bytes_per_step() const;
+  // The line with the largest utilisation; nullptr where no line is known.
+  const LinkReport* busiest_line() const;
   // None failed.
   bool expectations_met() const;
 };

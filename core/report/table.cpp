@@ -8,12 +8,13 @@
 
 #include "core/base/quantity.hpp"
 #include "core/report/text.hpp"
+#include "core/report/verdicts.hpp"
 
 namespace xdc {
 namespace {
 
 constexpr const char* kUnknown = "–";
-constexpr int kNameWidth = 28;
+constexpr int kNameWidth = kVariantNameWidth;
 constexpr int kGap = 2;
 
 enum class Ink { plain, bold, dim, best, bad };
@@ -78,17 +79,6 @@ std::string draw(const std::vector<Column>& columns, const Pen& pen) {
   return out;
 }
 
-std::string percent(double part, int digits) { return fmt::format("{:.{}f} %", part * 100, digits); }
-
-std::string money(std::optional<double> amount) {
-  if (!amount) return "not priced";
-  return *amount >= 100 || *amount == 0 ? fmt::format("{:.0f}", *amount) : fmt::format("{:.3g}", *amount);
-}
-
-std::string target_text(const TargetReport& target) {
-  return target.metric == "accuracy" ? fmt::format("{:g} %", target.value * 100) : fmt::format("loss {:g}", target.value);
-}
-
 using Finished = std::vector<const VariantReport*>;
 // What a column is judged by: less is better; nullopt is not judged.
 using Score = std::function<std::optional<double>(const VariantReport&)>;
@@ -125,20 +115,37 @@ std::string or_unknown(std::optional<double> value, const std::function<std::str
   return value ? text(*value) : kUnknown;
 }
 
-std::string variants_table(const RunReport& report, const Finished& variants, const Pen& pen) {
+std::string busy(double part) { return percent_text(part, part < 0.01 ? 2 : part < 0.0995 ? 1 : 0); }
+
+void add_costs(const RunReport& report, const Finished& variants, std::vector<Column>& columns) {
+  using V = const VariantReport&;
+  const auto priced = [](V v) { return v.cost.devices || v.cost.egress; };
+  if (std::none_of(variants.begin(), variants.end(), [&](const auto* v) { return priced(*v); })) return;
+  columns.push_back(judged(
+      "", "cost", variants, [](V v) { return money_text(v.cost.total); }, [](V v) { return v.cost.total; }));
+  if (!report.target || std::none_of(variants.begin(), variants.end(), [](const auto* v) { return v->cost.to_target; })) return;
+  columns.push_back(judged(
+      "cost to", target_text(*report.target), variants, [](V v) { return v.cost.to_target ? money_text(v.cost.to_target) : kUnknown; },
+      [](V v) { return v.cost.to_target; }));
+}
+
+std::vector<Column> variant_columns(const RunReport& report, const Finished& variants) {
   using V = const VariantReport&;
   std::vector<Column> columns{names(variants)};
   columns.push_back(judged(
       "step", "time", variants, [](V v) { return format_seconds(v.step_mean_s); }, [](V v) { return v.step_mean_s; }));
   columns.push_back(judged(
+      "at", "least", variants, [](V v) { return format_seconds(v.bound.step_s); }, unjudged));
+  columns.push_back(judged(
       "exposed", "comm", variants, [](V v) { return format_seconds(v.exposed_communication_s); },
       [](V v) { return v.exposed_communication_s; }));
   columns.push_back(judged(
-      "devices", "busy", variants,
-      [](V v) {
-        return percent(v.device_utilisation, v.device_utilisation < 0.01 ? 2 : v.device_utilisation < 0.0995 ? 1 : 0);
-      },
-      [](V v) { return -v.device_utilisation; }));
+      "devices", "busy", variants, [](V v) { return busy(v.device_utilisation); }, [](V v) { return -v.device_utilisation; }));
+  if (std::any_of(variants.begin(), variants.end(), [](const auto* v) { return v->busiest_line() != nullptr; })) {
+    columns.push_back(judged(
+        "line", "busy", variants, [](V v) { return v.busiest_line() == nullptr ? kUnknown : busy(v.busiest_line()->utilisation); },
+        unjudged));
+  }
   columns.push_back(judged(
       "WAN", "per step", variants, [](V v) { return format_bytes(v.wan_bytes_per_step()); }, [](V v) { return v.wan_bytes_per_step(); }));
   if (report.target) {
@@ -150,15 +157,30 @@ std::string variants_table(const RunReport& report, const Finished& variants, co
         [](V v) { return v.time_to_target_s; }));
   }
   columns.push_back(judged(
-      "final", "accuracy", variants, [](V v) { return or_unknown(v.accuracy, [](double x) { return percent(x, 2); }); },
+      "final", "accuracy", variants, [](V v) { return or_unknown(v.accuracy, [](double x) { return percent_text(x, 2); }); },
       [](V v) { return v.accuracy ? std::optional(-*v.accuracy) : std::nullopt; }));
   columns.push_back(judged(
-      "final", "loss", variants, [](V v) { return or_unknown(v.loss, [](double x) { return fmt::format("{:.4f}", x); }); }, unjudged));
+      "", "steps", variants, [](V v) { return fmt::format("{}", v.steps); }, unjudged));
   columns.push_back(judged(
       "time for", "all steps", variants, [](V v) { return format_seconds(v.elapsed_s); }, unjudged));
-  columns.push_back(judged(
-      "", "cost", variants, [](V v) { return money(v.cost.total); }, [](V v) { return v.cost.total; }));
-  return draw(columns, pen);
+  add_costs(report, variants, columns);
+  return columns;
+}
+
+// Where the columns are too many for the width, in blocks below each other, each with the names.
+std::string draw_blocks(const std::vector<Column>& columns, const TableStyle& style, const Pen& pen) {
+  std::string out;
+  for (size_t at = 1; at < columns.size();) {
+    std::vector<Column> block{columns.front()};
+    int width = block.front().width();
+    while (at < columns.size() && (block.size() == 1 || width + kGap + columns[at].width() <= style.width)) {
+      width += kGap + columns[at].width();
+      block.push_back(columns[at++]);
+    }
+    out += draw(block, pen);
+    if (at < columns.size()) out += "\n";
+  }
+  return out;
 }
 
 // Lines of all variants in order of appearance, each direction a column; as many blocks as the width asks for.
@@ -185,73 +207,38 @@ std::string lines_table(const Finished& variants, const TableStyle& style, const
   }
   auto out = pen(Ink::bold, "Payload per step on each line") +
              pen(Ink::dim, as_closed_form ? " (equal to the closed forms)" : " (NOT equal to the closed forms, see the JSON)") + "\n";
-  size_t at = 0;
-  while (at < lines.size()) {
-    std::vector<Column> block{names(variants)};
-    int width = block.front().width();
-    while (at < lines.size() && (block.size() == 1 || width + kGap + lines[at].width() <= style.width)) {
-      width += kGap + lines[at].width();
-      block.push_back(lines[at++]);
+  lines.insert(lines.begin(), names(variants));
+  return out + draw_blocks(lines, style, pen);
+}
+
+// Below a heading, in as many lines as the width asks for.
+std::string under(std::string_view head, std::string_view text, const TableStyle& style, const Pen& pen) {
+  constexpr int kHead = 20, kLeast = 40;
+  const int width = std::max(kLeast, style.width - kHead);
+  std::string out = pen(Ink::bold, padded_right(head, kHead));
+  std::string line;
+  while (!text.empty()) {
+    const auto word = text.substr(0, text.find(' '));
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      out += line + "\n" + std::string(kHead, ' ');
+      line.clear();
     }
-    out += draw(block, pen);
-    if (at < lines.size()) out += "\n";
+    if (!line.empty()) line += ' ';
+    line += word;
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
   }
-  return out;
+  return out + line + "\n";
 }
 
-std::string times_text(double ratio) { return ratio >= 9.95 ? fmt::format("{:.0f}×", ratio) : fmt::format("{:.1f}×", ratio); }
-
-// "best for time   ring: 31.2 ms a step (central PS: 62.1 ms, 2.0×)"
-std::string best_line(std::string_view what, const Finished& variants, const Score& score, const std::function<std::string(double)>& text,
-                      bool as_ratio, const Pen& pen) {
-  const VariantReport* worst = nullptr;
-  std::string winners;
-  int count = 0;
-  const auto best = least(variants, score);
-  if (!best) return {};
-  for (const auto* variant : variants) {
-    const auto value = score(*variant);
-    if (!value) continue;
-    ++count;
-    if (value == best) winners += (winners.empty() ? "" : ", ") + shortened_to(variant->name, kNameWidth);
-    if (worst == nullptr || *value > *score(*worst)) worst = variant;
-  }
-  const double worst_value = *score(*worst);
-  std::string comparison;
-  if (count > 1 && worst_value > *best) {
-    comparison = fmt::format(" ({}: {}{})", shortened_to(worst->name, kNameWidth), text(worst_value),
-                             as_ratio && *best > 0 ? fmt::format(", {}", times_text(worst_value / *best)) : "");
-  } else if (count > 1) {
-    comparison = " (all alike)";
-    winners.clear();
-  }
-  const auto head = pen(Ink::bold, padded_right(fmt::format("best for {}", what), 20));
-  return winners.empty() ? fmt::format("{}{}{}\n", head, text(*best), comparison)
-                         : fmt::format("{}{}: {}{}\n", head, pen(Ink::best, winners), text(*best), comparison);
-}
-
-std::string best_words(const RunReport& report, const Finished& variants, const Pen& pen) {
-  using V = const VariantReport&;
+std::string words(const RunReport& report, const TableStyle& style, const Pen& pen) {
   std::string out;
-  const bool reached =
-      report.target && std::any_of(variants.begin(), variants.end(), [](const auto* v) { return v->time_to_target_s.has_value(); });
-  if (reached) {
-    out += best_line(
-        "time", variants, [](V v) { return v.time_to_target_s; },
-        [&](double s) { return fmt::format("{} after {}", target_text(*report.target), format_seconds(s)); }, true, pen);
-  } else {
-    out += best_line(
-        "time", variants, [](V v) { return v.step_mean_s; }, [](double s) { return fmt::format("{} a step", format_seconds(s)); }, true,
-        pen);
+  for (const auto& verdict : verdicts(report)) {
+    auto text = fmt::format("{}{}", fmt::join(verdict.best, ", "), verdict.best.empty() ? "" : ": ") + verdict.value;
+    if (!verdict.compared.empty()) text += " (" + verdict.compared + ")";
+    out += under("best for " + verdict.what, text, style, pen);
+    if (!verdict.why.empty()) out += under("  why", verdict.why, style, pen);
+    if (!verdict.flip.empty()) out += under("  would change", verdict.flip, style, pen);
   }
-  out += best_line(
-      "bytes", variants, [](V v) { return v.wan_bytes_per_step(); },
-      [](double b) { return fmt::format("{} a step between datacenters", format_bytes(b)); }, true, pen);
-  out += best_line(
-      "accuracy", variants, [](V v) { return v.accuracy ? std::optional(-*v.accuracy) : std::nullopt; },
-      [](double a) { return percent(-a, 2); }, false, pen);
-  out += best_line(
-      "cost", variants, [](V v) { return v.cost.total; }, [](double c) { return money(c); }, true, pen);
   return out;
 }
 
@@ -269,6 +256,7 @@ std::string remarks(const RunReport& report, const Pen& pen) {
   for (const auto& variant : report.variants) {
     const auto name = shortened_to(variant.name, kNameWidth);
     if (!variant.error.empty()) out += fmt::format("{} {}\n", pen(Ink::bad, name + " did not finish:"), variant.error);
+    for (const auto& violated : variant.bound.violated) out += fmt::format("{} {}\n", pen(Ink::bad, name + ": bound violated:"), violated);
     for (const auto& warning : variant.warnings) out += fmt::format("{} {}\n", pen(Ink::bad, name + ": warning:"), warning);
     for (const auto& expectation : variant.expectations) {
       if (expectation.met == true) continue;
@@ -291,11 +279,15 @@ std::string render_table(const RunReport& report, const TableStyle& style) {
   }
   std::string out = head_line(report, finished, pen);
   if (!finished.empty()) {
-    out += variants_table(report, finished, pen) + "\n";
+    out += draw_blocks(variant_columns(report, finished), style, pen) + "\n";
     if (auto lines = lines_table(finished, style, pen); !lines.empty()) out += lines + "\n";
   }
-  if (finished.size() > 1) out += best_words(report, finished, pen);
-  if (const auto words = remarks(report, pen); !words.empty()) out += (finished.size() > 1 ? "\n" : "") + words;
+  out += words(report, style, pen);
+  if (const auto samples = samples_text(report); !samples.empty()) out += under("samples", samples, style, pen);
+  if (!finished.empty() && std::none_of(finished.begin(), finished.end(), [](const auto* v) { return v->cost.total; })) {
+    out += under("cost", "not priced: a topology's datacenters may have device_price_per_hour and egress_price_per_gb", style, pen);
+  }
+  if (const auto notes = remarks(report, pen); !notes.empty()) out += (finished.size() > 1 ? "\n" : "") + notes;
   return out;
 }
 

@@ -21,6 +21,7 @@ TEST_CASE("the figures of a variant follow from its members' accounts") {
   CHECK(v.exposed_communication_s == 0.004);
   CHECK(v.device_utilisation == 0.5);
   CHECK(v.samples_per_s == 2400);
+  CHECK(v.samples == 96);
   CHECK(v.loss == 0.25);
   CHECK(v.accuracy == 0.95);
   CHECK(v.time_to_target_s == 0.04);
@@ -57,14 +58,6 @@ TEST_CASE("a route over a third datacenter charges both of its lines") {
   CHECK(v.links[0].payload_bytes == 400);
   CHECK(v.wan_bytes_per_step() == 300);
   CHECK(v.warnings.empty());
-}
-
-TEST_CASE("a ledger that misses its closed form is a warning") {
-  auto facts = example_facts();
-  facts.closed_form[{0, 1}] = 101;
-  const auto v = assemble(facts, example_members()).value();
-  REQUIRE(v.warnings.size() == 1);
-  CHECK_THAT(v.warnings[0], Contains("beijing to shanghai: 400 payload bytes in 4 rounds, but the closed form says 101"));
 }
 
 TEST_CASE("replicas that part are an error, not a result") {
@@ -130,6 +123,13 @@ TEST_CASE("a cost is known only where everything is priced") {
   const auto both = assemble(facts, example_members()).value().cost;
   CHECK(both.egress == Approx(480 * 1.0 + 240 * 2.0));
   CHECK(both.total == Approx(*both.devices + *both.egress));
+  // Met at step 4 of 4, after all of the time.
+  CHECK(both.to_target == Approx(*both.total));
+  facts.target = TargetReport{"accuracy", 0.8};
+  const auto sooner = assemble(facts, example_members()).value().cost;
+  CHECK(sooner.to_target == Approx(*both.total / 2));
+  facts.target = TargetReport{"accuracy", 0.99};
+  CHECK_FALSE(assemble(facts, example_members()).value().cost.to_target);
 }
 
 TEST_CASE("a percentile is the nearest rank") {

@@ -44,6 +44,13 @@ inline std::vector<MemberReport> example_members(int steps = 4) {
   return members;
 }
 
+// Lines of 100 kB/s and 1 ms: the larger direction's 120 bytes of a step take 1.2 ms.
+inline VariantFacts facts_with_lines() {
+  auto facts = example_facts();
+  facts.lines[{0, 1}] = facts.lines[{1, 0}] = {100'000, 0.001, 0, 3600};
+  return facts;
+}
+
 inline RunReport example_run() {
   RunReport run;
   run.program = "xdc-sim";

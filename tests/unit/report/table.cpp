@@ -37,11 +37,11 @@ TEST_CASE("the table shows every variant and says which is best for what") {
   const auto text = render_table(two_variants(), {});
   CHECK(text == R"(scenarios/bank_ocr.toml: lenet on mnist, 3 ranks in 2 datacenters, seed 7
 
-                    step  exposed  devices       WAN  time to     final   final   time for
-variant             time     comm     busy  per step     90 %  accuracy    loss  all steps        cost
-──────────────────────────────────────────────────────────────────────────────────────────────────────
-central PS         10 ms     4 ms     50 %     150 B    40 ms   95.00 %  0.2500      40 ms  not priced
-hierarchical fp16  20 ms    14 ms     25 %     150 B    80 ms   97.00 %  0.2500      80 ms  not priced
+                    step     at  exposed  devices       WAN  time to     final          time for
+variant             time  least     comm     busy  per step     90 %  accuracy  steps  all steps
+────────────────────────────────────────────────────────────────────────────────────────────────
+central PS         10 ms   6 ms     4 ms     50 %     150 B    40 ms   95.00 %      4      40 ms
+hierarchical fp16  20 ms   6 ms    14 ms     25 %     150 B    80 ms   97.00 %      4      80 ms
 
 Payload per step on each line (equal to the closed forms)
                    beijing →  shanghai →
@@ -51,8 +51,12 @@ central PS             100 B        50 B
 hierarchical fp16      100 B        50 B
 
 best for time       central PS: 90 % after 40 ms (hierarchical fp16: 90 % after 80 ms, 2.0×)
+  why               hierarchical fp16: 30 % computation of the slowest rank; central PS: 60 % computation of the slowest
+                    rank
+  would change      cannot tell where: central PS: its messages do not take the topology's lines
 best for bytes      150 B a step between datacenters (all alike)
 best for accuracy   hierarchical fp16: 97.00 % (central PS: 95.00 %)
+cost                not priced: a topology's datacenters may have device_price_per_hour and egress_price_per_gb
 )");
 }
 
@@ -71,6 +75,30 @@ TEST_CASE("what is not known or not reached is shown as such") {
   run.variants[1].time_to_target_s = std::nullopt;
   const auto text = render_table(run, {});
   CHECK_THAT(text, Contains("–") && Contains("not reached") && Contains("10 ms a step"));
+}
+
+TEST_CASE("what is priced and whose lines are known has columns for both") {
+  auto run = example_run();
+  auto facts = facts_with_lines();
+  facts.device_price_per_hour = {3.6e3, 7.2e3};
+  facts.egress_price_per_gb = {1e6, 2e6};
+  run.variants.push_back(assemble(facts, example_members()).value());
+  const auto text = render_table(run, {});
+  CHECK_THAT(text, Contains("cost to") && Contains("line") && Contains("12 %") && !Contains("not priced"));
+}
+
+TEST_CASE("a violated bound stands below the table") {
+  auto run = two_variants();
+  run.variants[1].bound.violated = {"the time is below its lower bound"};
+  CHECK_THAT(render_table(run, {}), Contains("hierarchical fp16: bound violated: the time is below its lower bound"));
+}
+
+TEST_CASE("a narrow terminal gets the same columns in blocks, each with the names") {
+  const auto text = render_table(two_variants(), {false, 60});
+  std::istringstream lines(text.substr(text.find("variant"), text.find("Payload") - text.find("variant")));
+  for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= 60);
+  CHECK_THAT(text, Contains("time for") && Contains("exposed"));
+  CHECK(text.find("central PS ") != text.rfind("central PS "));
 }
 
 TEST_CASE("failures, warnings and missed expectations stand below the table") {
