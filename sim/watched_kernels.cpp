@@ -63,15 +63,17 @@ class WatchedKernels final : public Kernels {
     kernels_.sgd(stream, args);
     for (const auto& out : {args.parameters_out, args.momentum_out}) device_.written(stream, out.bytes);
   }
-  void encode(Stream stream, const CodecSpec& codec, Tensor x, Bytes wire) override {
-    reads(stream, {x.bytes});
-    kernels_.encode(stream, codec, x, wire);
-    device_.written(stream, wire);
+  void encode(Stream stream, const EncodeArgs& args) override {
+    reads(stream, {args.x.bytes, args.residual_in.bytes});
+    kernels_.encode(stream, args);
+    device_.written(stream, args.wire);
+    device_.written(stream, args.residual_out.bytes);
   }
-  void decode(Stream stream, const CodecSpec& codec, Bytes wire, Tensor x) override {
+  Status decode(Stream stream, const CodecSpec& codec, Bytes wire, Tensor x) override {
     reads(stream, {wire});
-    kernels_.decode(stream, codec, wire, x);
+    XDC_TRY(kernels_.decode(stream, codec, wire, x));
     device_.written(stream, x.bytes);
+    return ok_status();
   }
 
  private:

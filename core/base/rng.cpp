@@ -5,13 +5,12 @@
 #include <cmath>
 
 #include "core/base/check.hpp"
+#include "core/base/philox.hpp"
 #include "core/base/real_math.hpp"
 
 namespace xdc {
 namespace {
 
-constexpr uint32_t kMultiplier0 = 0xD2511F53U, kMultiplier1 = 0xCD9E8D57U;  // Philox4x32's
-constexpr uint32_t kWeyl0 = 0x9E3779B9U, kWeyl1 = 0xBB67AE85U;              // golden ratio, sqrt(3) - 1
 constexpr uint64_t kNoBlock = ~uint64_t{0};
 constexpr double kTwoPi = 6.283185307179586;
 
@@ -26,13 +25,10 @@ std::array<uint32_t, 4> block_of(std::array<uint32_t, 2> key, uint32_t stream, u
 }  // namespace
 
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{kMultiplier0} * counter[0];
-    const uint64_t b = uint64_t{kMultiplier1} * counter[2];
-    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(b),
-               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(a)};
-    key[0] += kWeyl0;
-    key[1] += kWeyl1;
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    philox_round(counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
+    key[0] += kPhiloxWeyl0;
+    key[1] += kPhiloxWeyl1;
   }
   return counter;
 }

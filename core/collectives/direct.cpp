@@ -35,7 +35,7 @@ Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, co
     if (i != reduction.group.me) {
       auto& transfer = received[next++];
       XDC_TRY_ASSIGN(sum, await(site, transfer, call.deadline));
-      XDC_TRY_ASSIGN(term, decoded(site, reduction.codec, transfer.bytes, transfer.elements));
+      XDC_TRY_ASSIGN(term, decoded(site, site.codec(reduction.tier), transfer.bytes, transfer.elements));
     }
     total = total + sum;
     if (i == 0) {
@@ -57,6 +57,7 @@ struct PartOf {
 
   Range range() const { return reduction.parts[index]; }
   Tensor values(Tensor flat) const { return flat.range(range().begin, range().count); }
+  Encoding encoding(Encoded what) const { return {reduction.tier, what, range(), 0}; }
   bool mine() const { return reduction.owner[index] == reduction.group.me; }
   Rank owner() const { return reduction.group.ranks[static_cast<size_t>(reduction.owner[index])]; }
   std::optional<ControlSum>& sum() const { return reduction.sums[index]; }
@@ -92,7 +93,7 @@ std::vector<PartOf> parts_of(std::span<Reduction> reductions) {
 
 Status expect_from_all(ExchangeSite& site, const ExchangeCall& call, Phase phase, const PartOf& part, std::vector<Transfer>& received) {
   for (const Rank peer : part.peers()) {
-    XDC_TRY_ASSIGN(const Bytes room, inbox(site, part.reduction.codec, part.range().count));
+    XDC_TRY_ASSIGN(const Bytes room, inbox(site, site.codec(part.reduction.tier), part.range().count));
     received.push_back(receive(site, peer, {call.round, phase, call.bucket, part.tag()}, room, part.range().count));
   }
   return ok_status();
@@ -122,7 +123,7 @@ Status direct_reduce_scatter(ExchangeSite& site, const ExchangeCall& call, Tenso
     if (part.mine()) {
       XDC_TRY(expect_from_all(site, call, Phase::reduce_scatter, part, received));
     } else {
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, part.reduction.codec, part.values(flat)));
+      XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, part.encoding(Encoded::contribution), part.values(flat)));
       outgoing.push_back({part.owner(), part.tag(), *part.sum(), wire});
       part.sum().reset();
     }
@@ -144,7 +145,7 @@ Status direct_all_gather(ExchangeSite& site, const ExchangeCall& call, Tensor fl
   std::vector<Transfer> received;
   const auto parts = parts_of(reductions);
   for (const auto& part : parts) {
-    const CodecSpec& codec = part.reduction.codec;
+    const CodecSpec& codec = site.codec(part.reduction.tier);
     const Tensor values = part.values(flat);
     if (!part.mine()) {
       // Without a codec the sum goes straight to its place.
@@ -152,8 +153,8 @@ Status direct_all_gather(ExchangeSite& site, const ExchangeCall& call, Tensor fl
                      codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, codec, part.range().count));
       received.push_back(receive(site, part.owner(), {call.round, Phase::all_gather, call.bucket, part.tag()}, room, part.range().count));
     } else if (part.others() > 0) {
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, codec, values));
-      keep_decoded(site, codec, wire, values);
+      XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, part.encoding(Encoded::finished), values));
+      XDC_TRY(keep_decoded(site, codec, wire, values));
       send_to_all(part, wire, outgoing);
     }
   }
@@ -163,7 +164,7 @@ Status direct_all_gather(ExchangeSite& site, const ExchangeCall& call, Tensor fl
     if (!part.mine()) {
       auto& transfer = received[next++];
       XDC_TRY_ASSIGN(part.sum(), await(site, transfer, call.deadline));
-      keep_decoded(site, part.reduction.codec, transfer.bytes, part.values(flat));
+      XDC_TRY(keep_decoded(site, site.codec(part.reduction.tier), transfer.bytes, part.values(flat)));
     }
   }
   XDC_TRY(await_all(site, sends, call.deadline));
@@ -179,14 +180,14 @@ Status all_gather_sum(ExchangeSite& site, const ExchangeCall& call, Tensor flat,
     if (part.others() == 0) {
       continue;
     }
-    XDC_TRY_ASSIGN(Bytes wire, encode(site, part.reduction.codec, part.values(flat)));
-    if (part.reduction.codec.kind == CodecKind::none) {
+    XDC_TRY_ASSIGN(Bytes wire, encode(site, call, part.encoding(Encoded::contribution), part.values(flat)));
+    if (site.codec(part.reduction.tier).kind == CodecKind::none) {
       // The sum will stand where the contribution stands, maybe while that is still on its way.
       XDC_TRY_ASSIGN(const Bytes staged, site.scratch.take(static_cast<int64_t>(wire.size)));
       copy(site, Tensor::flat(staged, DType::f32, part.range().count), part.values(flat));
       wire = staged;
     }
-    keep_decoded(site, part.reduction.codec, wire, part.values(flat));
+    XDC_TRY(keep_decoded(site, site.codec(part.reduction.tier), wire, part.values(flat)));
     XDC_TRY(expect_from_all(site, call, Phase::contribution, part, received));
     send_to_all(part, wire, outgoing);
   }

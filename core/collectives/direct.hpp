@@ -16,7 +16,7 @@ namespace xdc {
 // One group's part of an exchange. Several run together, so that a rank with several lanes waits once.
 struct Reduction {
   Group group;
-  CodecSpec codec;
+  Tier tier = Tier::wan;
   std::vector<Range> parts;                     // of the flat tensor; empty ones take no message
   std::vector<int> owner;                       // per part, index into group.ranks
   std::vector<std::optional<ControlSum>> sums;  // per part. Before: this rank's own. After: the group's, where known

@@ -10,6 +10,7 @@ namespace {
 // Fresh chunks are at least this large, so that many small takes share one.
 constexpr int64_t kLeastChunk = 1 << 16;
 constexpr int64_t kAlignment = 64;
+static_assert(kBlock == kCodecBlock);  // every piece begins where a codec's block does
 
 const char* phase_name(Phase phase) {
   switch (phase) {
@@ -86,42 +87,46 @@ void Scratch::reset() {
   used_ = 0;
 }
 
-Result<Bytes> encode(ExchangeSite& site, const CodecSpec& codec, Tensor values) {
+Result<Bytes> encode(ExchangeSite& site, const ExchangeCall& call, const Encoding& encoding, Tensor values) {
+  const CodecSpec& codec = site.codec(encoding.tier);
   if (codec.kind == CodecKind::none) {
     return values.bytes;
   }
-  XDC_TRY_ASSIGN(const Bytes wire, site.scratch.take(encoded_bytes(codec, values.elements())));
-  site.device.charge(site.stream, codec_cost(codec, values.elements()));
-  site.device.kernels().encode(site.stream, codec, values, wire);
-  return wire;
+  EncodeArgs args;
+  args.codec = codec;
+  args.x = values;
+  XDC_TRY_ASSIGN(args.wire, site.scratch.take(encoded_bytes(codec, values.elements())));
+  if (codec.error_feedback) {
+    args.residual_in = site.coding.before.of(encoding.tier, encoding.what, encoding.range);
+    args.residual_out = site.coding.after.of(encoding.tier, encoding.what, encoding.range);
+  }
+  args.rounding = {site.coding.seed,   call.round,
+                   site.coding.member, static_cast<uint32_t>(encoding.hop),
+                   encoding.tier,      encoding.what == Encoded::finished};
+  args.first_element = encoding.range.begin;
+  site.device.charge(site.stream, encode_cost(codec, values.elements()));
+  site.device.kernels().encode(site.stream, args);
+  return args.wire;
 }
 
 Result<Bytes> inbox(ExchangeSite& site, const CodecSpec& codec, int64_t n) { return site.scratch.take(encoded_bytes(codec, n)); }
 
-Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n, std::optional<Tensor> into) {
+Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n) {
   if (codec.kind == CodecKind::none) {
-    const Tensor values = Tensor::flat(wire, DType::f32, n);
-    if (!into) {
-      return values;
-    }
-    copy(site, *into, values);
-    return *into;
+    return Tensor::flat(wire, DType::f32, n);
   }
-  if (!into) {
-    XDC_TRY_ASSIGN(const Bytes room, site.scratch.take(n * 4));
-    into = Tensor::flat(room, DType::f32, n);
-  }
-  site.device.charge(site.stream, codec_cost(codec, n));
-  site.device.kernels().decode(site.stream, codec, wire, *into);
-  return *into;
+  XDC_TRY_ASSIGN(const Bytes room, site.scratch.take(n * 4));
+  const Tensor values = Tensor::flat(room, DType::f32, n);
+  XDC_TRY(keep_decoded(site, codec, wire, values));
+  return values;
 }
 
-void keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values) {
+Status keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values) {
   if (codec.kind == CodecKind::none) {
-    return;
+    return ok_status();
   }
-  site.device.charge(site.stream, codec_cost(codec, values.elements()));
-  site.device.kernels().decode(site.stream, codec, wire, values);
+  site.device.charge(site.stream, decode_cost(codec, values.elements()));
+  return site.device.kernels().decode(site.stream, codec, wire, values);
 }
 
 void add(ExchangeSite& site, Tensor acc, Tensor values) {

@@ -11,6 +11,7 @@
 
 #include "core/codec/codec.hpp"
 #include "core/collectives/blocks.hpp"
+#include "core/collectives/residuals.hpp"
 #include "core/seam/device.hpp"
 #include "core/seam/fabric.hpp"
 #include "core/seam/kernels.hpp"
@@ -68,6 +69,14 @@ class Scratch {
   size_t used_ = 0;   // of it
 };
 
+// How this member encodes in this round.
+struct Coding {
+  TierCodecs codecs;
+  uint64_t seed = 0;
+  uint32_t member = 0;                // who draws the rounding
+  Residuals before = {}, after = {};  // where a codec has error feedback: those of the state before the round, and of the one after
+};
+
 // Where an exchange runs: one communication lane of one member. `describe` names a rank of the communicator for messages.
 struct ExchangeSite {
   Device& device;
@@ -75,6 +84,9 @@ struct ExchangeSite {
   Communicator& communicator;
   Scratch& scratch;
   std::function<std::string(Rank)> describe;
+  Coding coding = {};
+
+  const CodecSpec& codec(Tier tier) const { return coding.codecs.of(tier); }
 };
 
 // Which exchange this is.
@@ -84,14 +96,23 @@ struct ExchangeCall {
   Deadline deadline;
 };
 
+// What is encoded: elements `range` of the flat buffer, on their way through a tier.
+struct Encoding {
+  Tier tier = Tier::wan;
+  Encoded what = Encoded::contribution;
+  Range range;
+  int hop = 0;  // how often it has been added to on its way
+};
+
 // Enqueues the encoding of `values`; the result is on the way when the stream says so. Codec none: the tensor's own bytes.
-Result<Bytes> encode(ExchangeSite& site, const CodecSpec& codec, Tensor values);
+Result<Bytes> encode(ExchangeSite& site, const ExchangeCall& call, const Encoding& encoding, Tensor values);
 // Where a message of n elements is to be received. With codec none these are the elements.
 Result<Bytes> inbox(ExchangeSite& site, const CodecSpec& codec, int64_t n);
-// The elements of a received message: with codec none the bytes themselves, else decoded into `into` or into new scratch.
-Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n, std::optional<Tensor> into = std::nullopt);
+// The elements of a received message: with codec none the bytes themselves, else decoded into new scratch.
+// Errors: failed, when the bytes are no encoding.
+Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n);
 // values = decode(wire): what an encoder does to the copy that it keeps. Nothing with codec none.
-void keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values);
+Status keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values);
 void add(ExchangeSite& site, Tensor acc, Tensor values);
 void copy(ExchangeSite& site, Tensor to, Tensor from);
 

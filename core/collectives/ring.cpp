@@ -7,6 +7,11 @@ namespace {
 
 int wrapped(int i, int n) { return (i % n + n) % n; }
 
+CodecSpec finished_codec(const ExchangeSite& site, const RingReduction& ring) {
+  const auto tier = finished_tier(ring, site.coding.codecs);
+  return tier ? site.codec(*tier) : CodecSpec{};
+}
+
 // What one ring is doing. Received chunks take (n-1)/n S of scratch in all: each keeps a place of its own until the bucket is done.
 struct RingState {
   std::vector<ControlSum> sums;  // per chunk, as far as known here
@@ -38,14 +43,14 @@ Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     const Range in_range = ring.chunks[static_cast<size_t>(in)];
     const Range out_range = ring.chunks[static_cast<size_t>(out)];
     if (in_range.count > 0) {
-      XDC_TRY_ASSIGN(const Bytes room, inbox(site, ring.hop[static_cast<size_t>(previous)], in_range.count));
+      XDC_TRY_ASSIGN(const Bytes room, inbox(site, site.codec(ring.hop[static_cast<size_t>(previous)]), in_range.count));
       states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)],
                                     {call.round, Phase::reduce_scatter, call.bucket, in}, room, in_range.count);
       states[r].has_receiving = true;
     }
     if (out_range.count > 0) {
-      XDC_TRY_ASSIGN(const Bytes wire,
-                     encode(site, ring.hop[static_cast<size_t>(ring.group.me)], flat.range(out_range.begin, out_range.count)));
+      const Encoding encoding{ring.hop[static_cast<size_t>(ring.group.me)], Encoded::contribution, out_range, step};
+      XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, encoding, flat.range(out_range.begin, out_range.count)));
       XDC_TRY(finish(site, call.deadline));
       XDC_TRY(wait_for_send(site, call, states[r]));
       states[r].sending = send(site, ring.group.ranks[static_cast<size_t>(wrapped(ring.group.me + 1, n))],
@@ -62,15 +67,15 @@ Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     XDC_TRY_ASSIGN(const ControlSum sum, await(site, transfer, call.deadline));
     states[r].has_receiving = false;
     const auto in = static_cast<size_t>(transfer.tag.part);
-    const auto hop = ring.hop[static_cast<size_t>(wrapped(ring.group.me - 1, ring.group.size()))];
-    XDC_TRY_ASSIGN(const Tensor term, decoded(site, hop, transfer.bytes, transfer.elements));
+    const Tier hop = ring.hop[static_cast<size_t>(wrapped(ring.group.me - 1, ring.group.size()))];
+    XDC_TRY_ASSIGN(const Tensor term, decoded(site, site.codec(hop), transfer.bytes, transfer.elements));
     add(site, flat.range(ring.chunks[in].begin, ring.chunks[in].count), term);
     states[r].sums[in] = states[r].sums[in] + sum;
   }
   return ok_status();
 }
 
-Status gather_step(ExchangeSite& site, const ExchangeCall& call, const TierCodecs& codecs, Tensor flat, std::span<RingReduction> rings,
+Status gather_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<RingReduction> rings,
                    std::vector<RingState>& states, int step) {
   for (size_t r = 0; r < rings.size(); ++r) {
     auto& ring = rings[r];
@@ -85,7 +90,7 @@ Status gather_step(ExchangeSite& site, const ExchangeCall& call, const TierCodec
     // A sum may arrive where a contribution was sent from: that one must be gone.
     XDC_TRY(wait_for_send(site, call, states[r]));
     if (in_range.count > 0) {
-      const CodecSpec codec = finished_codec(ring, codecs);
+      const CodecSpec codec = finished_codec(site, ring);
       const Tensor values = flat.range(in_range.begin, in_range.count);
       XDC_TRY_ASSIGN(const Bytes room, codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, codec, in_range.count));
       states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::all_gather, call.bucket, in},
@@ -109,22 +114,25 @@ Status gather_step(ExchangeSite& site, const ExchangeCall& call, const TierCodec
     states[r].has_receiving = false;
     states[r].finished[in] = transfer.bytes;
     const Range range = rings[r].chunks[in];
-    keep_decoded(site, finished_codec(rings[r], codecs), transfer.bytes, flat.range(range.begin, range.count));
+    XDC_TRY(keep_decoded(site, finished_codec(site, rings[r]), transfer.bytes, flat.range(range.begin, range.count)));
   }
   return ok_status();
 }
 
 // The finished chunk of each ring is encoded once, here; its owner goes on with the decoded value.
-Status encode_finished(ExchangeSite& site, const ExchangeCall& call, const TierCodecs& codecs, Tensor flat, std::span<RingReduction> rings,
+Status encode_finished(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<RingReduction> rings,
                        std::vector<RingState>& states) {
   for (size_t r = 0; r < rings.size(); ++r) {
     auto& ring = rings[r];
     const auto own = static_cast<size_t>(wrapped(ring.group.me + 1, ring.group.size()));
     const Range range = ring.chunks[own];
     const Tensor values = flat.range(range.begin, range.count);
-    const CodecSpec codec = finished_codec(ring, codecs);
-    XDC_TRY_ASSIGN(states[r].finished[own], encode(site, codec, values));
-    keep_decoded(site, codec, states[r].finished[own], values);
+    const auto tier = finished_tier(ring, site.coding.codecs);
+    states[r].finished[own] = values.bytes;
+    if (tier && range.count > 0) {
+      XDC_TRY_ASSIGN(states[r].finished[own], encode(site, call, {*tier, Encoded::finished, range, 0}, values));
+      XDC_TRY(keep_decoded(site, site.codec(*tier), states[r].finished[own], values));
+    }
   }
   return finish(site, call.deadline);
 }
@@ -143,15 +151,19 @@ Status agree_on_sums(std::span<RingReduction> rings, const std::vector<RingState
 
 }  // namespace
 
-CodecSpec finished_codec(const RingReduction& ring, const TierCodecs& codecs) {
-  const auto used = [&](const CodecSpec& codec) {
-    return codec.kind != CodecKind::none && std::find(ring.hop.begin(), ring.hop.end(), codec) != ring.hop.end();
-  };
-  return used(codecs.wan) ? codecs.wan : used(codecs.lan) ? codecs.lan : CodecSpec{};
+std::optional<Tier> finished_tier(const RingReduction& ring, const TierCodecs& codecs) {
+  if (ring.group.size() < 2) {
+    return std::nullopt;
+  }
+  for (const Tier tier : {Tier::wan, Tier::lan}) {
+    if (codecs.of(tier).kind != CodecKind::none && std::find(ring.hop.begin(), ring.hop.end(), tier) != ring.hop.end()) {
+      return tier;
+    }
+  }
+  return std::nullopt;
 }
 
-Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, const TierCodecs& codecs, Tensor flat,
-                       std::span<RingReduction> rings) {
+Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<RingReduction> rings) {
   std::vector<RingState> states(rings.size());
   int steps = 0;
   for (size_t r = 0; r < rings.size(); ++r) {
@@ -162,9 +174,9 @@ Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, const TierC
   for (int step = 0; step < steps; ++step) {
     XDC_TRY(reduce_step(site, call, flat, rings, states, step));
   }
-  XDC_TRY(encode_finished(site, call, codecs, flat, rings, states));
+  XDC_TRY(encode_finished(site, call, flat, rings, states));
   for (int step = 0; step < steps; ++step) {
-    XDC_TRY(gather_step(site, call, codecs, flat, rings, states, step));
+    XDC_TRY(gather_step(site, call, flat, rings, states, step));
   }
   for (auto& state : states) {
     XDC_TRY(wait_for_send(site, call, state));

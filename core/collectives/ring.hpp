@@ -14,16 +14,16 @@ namespace xdc {
 
 struct RingReduction {
   Group group;                    // in ring order
-  std::vector<CodecSpec> hop;     // of the hop from group.ranks[i] to the next one
+  std::vector<Tier> hop;          // of the hop from group.ranks[i] to the next one
   std::vector<Range> chunks;      // one per rank; chunk c starts at rank c and is finished at rank c - 1
   std::optional<ControlSum> sum;  // before: this rank's own; after: the group's
 };
 
-// The codec of finished sums: of all-gather, every hop alike. `wan` if some hop between datacenters is encoded, else `lan`
-// if some hop is.
-CodecSpec finished_codec(const RingReduction& ring, const TierCodecs& codecs);
+// The tier whose codec finished sums take, every hop alike: wan if some hop between datacenters is encoded, else lan if some hop
+// inside is; nullopt: neither.
+std::optional<Tier> finished_tier(const RingReduction& ring, const TierCodecs& codecs);
 
 // flat f32, in place: every rank's chunks = the sum over the ring. Several rings run in step.
-Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, const TierCodecs& codecs, Tensor flat, std::span<RingReduction> rings);
+Status ring_all_reduce(ExchangeSite& site, const ExchangeCall& call, Tensor flat, std::span<RingReduction> rings);
 
 }  // namespace xdc

@@ -4,21 +4,24 @@
 #include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "core/math/codec_blocks.hpp"
 #include "core/math/cpu_network.hpp"
 #include "core/math/elementwise.hpp"
-#include "core/math/fp16.hpp"
 #include "core/math/numerics.hpp"
 #include "core/math/tensor_data.hpp"
 
 namespace xdc {
 namespace {
 
-std::span<uint16_t> halves_of(Bytes wire, size_t n) {
-  XDC_CHECK_MSG(!wire.phantom() || n == 0, "arithmetic on a phantom");
-  XDC_CHECK(wire.size == n * sizeof(uint16_t));
-  XDC_CHECK(reinterpret_cast<uintptr_t>(wire.data) % alignof(uint16_t) == 0);
-  return {reinterpret_cast<uint16_t*>(wire.data), n};
+// Where a wire begins, after the checks: its size, and the alignment of what stands in it.
+std::byte* wire_of(Bytes wire, int64_t size, size_t alignment) {
+  XDC_CHECK_MSG(!wire.phantom() || size == 0, "arithmetic on a phantom");
+  XDC_CHECK_MSG(wire.size == static_cast<size_t>(size), "a wire of another size was expected");
+  XDC_CHECK(reinterpret_cast<uintptr_t>(wire.data) % alignment == 0);
+  return wire.data;
 }
+
+int64_t int8_wire_bytes(int64_t n) { return n + 4 * ((n + kCodecBlock - 1) / kCodecBlock); }
 
 void copy_bytes(void* to, const void* from, size_t size) {
   if (size > 0) {
@@ -60,30 +63,59 @@ void CpuKernels::sgd(Stream, const SgdArgs& args) {
                data_of<float>(args.parameters_out), data_of<float>(args.momentum_out));
 }
 
-void CpuKernels::encode(Stream, const CodecSpec& codec, Tensor x, Bytes wire) {
-  const std::span<const float> values = data_of<float>(x);
-  switch (codec.kind) {
+void CpuKernels::encode(Stream, const EncodeArgs& args) {
+  const std::span<const float> x = data_of<float>(args.x);
+  const auto n = static_cast<int64_t>(x.size());
+  const Feedback feedback{data_of<float>(args.residual_in), data_of<float>(args.residual_out)};
+  XDC_CHECK(feedback.before.size() == feedback.after.size());
+  XDC_CHECK(feedback.before.empty() ? !args.codec.error_feedback || n == 0
+                                    : args.codec.error_feedback && feedback.before.size() == x.size());
+  switch (args.codec.kind) {
     case CodecKind::none:
-      XDC_CHECK(wire.size == values.size_bytes() && (!wire.phantom() || values.empty()));
-      copy_bytes(wire.data, values.data(), values.size_bytes());
+      copy_bytes(wire_of(args.wire, 4 * n, 1), x.data(), x.size_bytes());
       return;
     case CodecKind::fp16:
-      halves_from_floats(values, halves_of(wire, values.size()));
+      encode_fp16(x, feedback, wire_of(args.wire, 2 * n, alignof(uint16_t)));
       return;
+    case CodecKind::bf16:
+      encode_bf16(x, feedback, wire_of(args.wire, 2 * n, alignof(uint16_t)));
+      return;
+    case CodecKind::int8:
+      XDC_CHECK(args.first_element % kCodecBlock == 0 && args.first_element + n <= int64_t{1} << 34);
+      encode_int8(x, feedback, args.codec.rounding, args.rounding, args.first_element,
+                  wire_of(args.wire, int8_wire_bytes(n), alignof(float)));
+      return;
+    case CodecKind::top_k: {
+      XDC_CHECK(n < int64_t{1} << 32);
+      const int64_t k = top_k_count(args.codec.density, n);
+      encode_top_k(x, feedback, k, wire_of(args.wire, 8 * k, alignof(float)));
+      return;
+    }
   }
 }
 
-void CpuKernels::decode(Stream, const CodecSpec& codec, Bytes wire, Tensor x) {
-  const std::span<float> values = data_of<float>(x);
+Status CpuKernels::decode(Stream, const CodecSpec& codec, Bytes wire, Tensor tensor) {
+  const std::span<float> x = data_of<float>(tensor);
+  const auto n = static_cast<int64_t>(x.size());
   switch (codec.kind) {
     case CodecKind::none:
-      XDC_CHECK(wire.size == values.size_bytes() && (!wire.phantom() || values.empty()));
-      copy_bytes(values.data(), wire.data, values.size_bytes());
-      return;
+      copy_bytes(x.data(), wire_of(wire, 4 * n, 1), x.size_bytes());
+      break;
     case CodecKind::fp16:
-      floats_from_halves(halves_of(wire, values.size()), values);
-      return;
+      decode_fp16(wire_of(wire, 2 * n, alignof(uint16_t)), x);
+      break;
+    case CodecKind::bf16:
+      decode_bf16(wire_of(wire, 2 * n, alignof(uint16_t)), x);
+      break;
+    case CodecKind::int8:
+      decode_int8(wire_of(wire, int8_wire_bytes(n), alignof(float)), x);
+      break;
+    case CodecKind::top_k: {
+      const int64_t k = top_k_count(codec.density, n);
+      return decode_top_k(wire_of(wire, 8 * k, alignof(float)), k, x);
+    }
   }
+  return ok_status();
 }
 
 }  // namespace xdc

@@ -22,8 +22,8 @@ class CpuKernels final : public Kernels {
   void scale(Stream stream, Tensor y, float a) override;
   void adam(Stream stream, const AdamArgs& args) override;
   void sgd(Stream stream, const SgdArgs& args) override;
-  void encode(Stream stream, const CodecSpec& codec, Tensor x, Bytes wire) override;
-  void decode(Stream stream, const CodecSpec& codec, Bytes wire, Tensor x) override;
+  void encode(Stream stream, const EncodeArgs& args) override;
+  Status decode(Stream stream, const CodecSpec& codec, Bytes wire, Tensor x) override;
 
  private:
   struct Engine;  // keeps oneDNN's headers out of this one

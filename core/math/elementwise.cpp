@@ -1,5 +1,4 @@
-// Each loop is written once and compiled twice: for the processor every build must run on, and for AVX2. Without fused
-// multiply-adds (-ffp-contract=off) both round alike. `ivdep`: an out that is its in (the only overlap allowed) is no reason
+// Each loop is compiled twice (core/math/vectorised.hpp). `ivdep`: an out that is its in (the only overlap allowed) is no reason
 // not to vectorise.
 #include "core/math/elementwise.hpp"
 
@@ -8,34 +7,13 @@
 
 #include "core/base/check.hpp"
 #include "core/base/real_math.hpp"
+#include "core/math/vectorised.hpp"
 
 namespace xdc {
-namespace {
-
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
-}
-
-// Runs loop(n) compiled for AVX2 where the processor has it. The loop must be inlined here to be compiled for it.
-template <class Loop>
-[[gnu::target("avx2")]] void run_avx2(const Loop& loop, size_t n) {
-  loop(n);
-}
-template <class Loop>
-void run(const Loop& loop, size_t n) {
-  if (has_avx2()) {
-    run_avx2(loop, n);
-  } else {
-    loop(n);
-  }
-}
-
-}  // namespace
 
 void add_elements(std::span<float> y, std::span<const float> x) {
   XDC_CHECK(x.size() == y.size());
-  run(
+  run_vectorised(
       [ out = y.data(), in = x.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
@@ -46,7 +24,7 @@ void add_elements(std::span<float> y, std::span<const float> x) {
 }
 
 void scale_elements(std::span<float> y, float a) {
-  run(
+  run_vectorised(
       [ out = y.data(), a ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
@@ -57,7 +35,7 @@ void scale_elements(std::span<float> y, float a) {
 }
 
 void relu_elements(std::span<float> x) {
-  run(
+  run_vectorised(
       [out = x.data()](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
@@ -69,7 +47,7 @@ void relu_elements(std::span<float> x) {
 
 void relu_gradient_elements(std::span<float> d, std::span<const float> y) {
   XDC_CHECK(d.size() == y.size());
-  run(
+  run_vectorised(
       [ out = d.data(), in = y.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (size_t i = 0; i < n; ++i) {
@@ -84,7 +62,7 @@ void sgd_elements(const SgdFactors& f, std::span<const float> p_in, std::span<co
   const size_t count = p_in.size();
   XDC_CHECK(g.size() == count && p_out.size() == count);
   if (f.momentum == 0.0F) {
-    run(
+    run_vectorised(
         [ f, p = p_in.data(), gradient = g.data(), q = p_out.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
           for (size_t i = 0; i < n; ++i) {
@@ -95,7 +73,7 @@ void sgd_elements(const SgdFactors& f, std::span<const float> p_in, std::span<co
     return;
   }
   XDC_CHECK(b_in.size() == count && b_out.size() == count);
-  run(
+  run_vectorised(
       [ f, p = p_in.data(), gradient = g.data(), b = b_in.data(), q = p_out.data(), c = b_out.data() ](size_t n)
           __attribute__((always_inline)) {
 #pragma GCC ivdep
@@ -130,7 +108,7 @@ void adam_elements(const AdamFactors& f, std::span<const float> p_in, std::span<
   const size_t count = p_in.size();
   XDC_CHECK(g.size() == count && m_in.size() == count && v_in.size() == count);
   XDC_CHECK(p_out.size() == count && m_out.size() == count && v_out.size() == count);
-  run(
+  run_vectorised(
       [ f, p = p_in.data(), gradient = g.data(), m = m_in.data(), v = v_in.data(), q = p_out.data(), mo = m_out.data(),
         vo = v_out.data() ](size_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep

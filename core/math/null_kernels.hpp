@@ -13,8 +13,8 @@ class NullKernels final : public Kernels {
   void scale(Stream, Tensor, float) override {}
   void adam(Stream, const AdamArgs&) override {}
   void sgd(Stream, const SgdArgs&) override {}
-  void encode(Stream, const CodecSpec&, Tensor, Bytes) override {}
-  void decode(Stream, const CodecSpec&, Bytes, Tensor) override {}
+  void encode(Stream, const EncodeArgs&) override {}
+  Status decode(Stream, const CodecSpec&, Bytes, Tensor) override { return ok_status(); }
 };
 
 }  // namespace xdc

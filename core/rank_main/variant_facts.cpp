@@ -24,8 +24,8 @@ VariantFacts facts_of(const RunSpec& spec) {
   const auto& kind = strategy_of(spec.plan.spec);
   facts.name = spec.variant;
   facts.strategy = kind.describe(spec.plan);
-  facts.lan_codec = {{"kind", codec_name(spec.plan.codecs.lan.kind)}};
-  facts.wan_codec = {{"kind", codec_name(spec.plan.codecs.wan.kind)}};
+  facts.lan_codec = describe_codec(spec.plan.codecs.lan);
+  facts.wan_codec = describe_codec(spec.plan.codecs.wan);
   facts.datacenters = spec.cluster().datacenters;
   for (const auto& member : spec.cluster().members) {
     facts.members.push_back({member.datacenter, member.role == Role::worker});

@@ -54,9 +54,10 @@ class Worker {
       XDC_TRY_ASSIGN(evaluator_, Evaluator::make(env_, spec_));
     }
     strategy_ = strategy_of(spec_.plan.spec).make_worker(spec_.plan, env_, self_);
+    residual_plan_ = strategy_of(spec_.plan.spec).residuals(spec_.plan, self_);
     const bool updates_here = strategy_->yields() == Yields::mean_gradient;
     XDC_TRY_ASSIGN(auto state, ModelState::make(env_.device, spec_.network.parameters, updates_here ? optimizer_.state_tensors() : 0,
-                                                state_sets(spec_)));
+                                                state_sets(spec_), &residual_plan_));
     state_.emplace(std::move(state));
     XDC_TRY(initialise(env_, spec_, stream_, {0, spec_.network.parameters}, state_->applied().parameters));
     const Deadline deadline = env_.clock.now() + spec_.start_timeout;
@@ -107,7 +108,9 @@ class Worker {
                 {own, votes_to_stop(spec_, start - begun_ - evaluation_time_)},
                 gradient_->gradient(),
                 state_->next().parameters,
-                {}});
+                {},
+                state_->applied().residuals,
+                state_->next().residuals});
     trained_.clear();
     const Status contributed =
         spec_.plan.trains_locally() ? contribute_difference(lane, before + 1, last, own, weight) : contribute_gradient(lane, last, weight);
@@ -263,6 +266,7 @@ class Worker {
   std::unique_ptr<GradientSource> gradient_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<WorkerStrategy> strategy_;
+  ResidualPlan residual_plan_;
   std::optional<ModelState> state_;
   Stream stream_;
   TimePoint begun_;

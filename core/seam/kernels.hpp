@@ -9,6 +9,7 @@
 
 #include "core/base/result.hpp"
 #include "core/seam/bytes.hpp"
+#include "core/seam/codec_spec.hpp"
 #include "core/seam/device.hpp"
 
 namespace xdc {
@@ -91,11 +92,15 @@ struct AdamArgs {
   bool decoupled = false;  // false: L2 into the gradient (Adam); true: p -= lr * weight_decay * p (AdamW)
 };
 
-enum class CodecKind : uint8_t { none, fp16 };
-
-struct CodecSpec {
-  CodecKind kind = CodecKind::none;
-  friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
+struct EncodeArgs {
+  CodecSpec codec;
+  Tensor x;    // f32 [n], 0 <= n < 2^32; not written
+  Bytes wire;  // overwritten; at a multiple of 4 bytes for int8 and top_k, of 2 for fp16 and bf16
+  // f32 [n] each, or both empty: without error feedback. Encoded is p = x + residual_in; afterwards
+  // residual_out = p - decode(wire), except where that is not finite: there residual_in goes along. They may not overlap.
+  Tensor residual_in, residual_out;
+  RoundingKey rounding;
+  int64_t first_element = 0;  // x[0]'s place in the flat parameter buffer, a multiple of 256, below 2^34
 };
 
 class Kernels {
@@ -116,10 +121,11 @@ class Kernels {
   // b = momentum * b + g; p -= lr * (nesterov ? g + momentum * b : b).
   virtual void sgd(Stream stream, const SgdArgs& args) = 0;
 
-  // x f32 [n] -> wire bytes. Requires wire.size == encoded size of n elements (core/codec).
-  virtual void encode(Stream stream, const CodecSpec& codec, Tensor x, Bytes wire) = 0;
-  // wire bytes -> x f32 [n], overwritten.
-  virtual void decode(Stream stream, const CodecSpec& codec, Bytes wire, Tensor x) = 0;
+  // core/seam/codec_spec.hpp says what the wire looks like. Requires args.wire.size == encoded size of n elements (core/codec).
+  virtual void encode(Stream stream, const EncodeArgs& args) = 0;
+  // wire bytes -> x f32 [n], overwritten. Errors: failed, when the bytes are no encoding of n elements (top_k: places that do
+  // not ascend or lie outside); x is then unspecified.
+  virtual Status decode(Stream stream, const CodecSpec& codec, Bytes wire, Tensor x) = 0;
 };
 
 }  // namespace xdc

@@ -8,9 +8,11 @@
 //   lanes       L = the largest g, or 1: the leader form, where one rank of each datacenter speaks for it
 //   bytes       per ordered pair of D datacenters and gradient of S bytes: ring 2(D-1)/D S on ring edges, mesh 2S/D,
 //               allgather S; inside, 2(g-1)/g S sent by each rank
-//   memory      gradient S, scratch at most D S / L beside it, undo copies of parameters and optimizer state
+//   memory      gradient S, scratch at most D S / L beside it, undo copies of parameters and optimizer state; residuals of what
+//               is encoded with error feedback: inside S, across S / L for each lane, and their undo copies
 //   additions   inside in rank order, across in the order of the topology file; exchange ring: along the ring of datacenters
-//   codecs      lan in (a) and (c), wan in (b)
+//   codecs      lan in (a) and (c), wan in (b). top_k on wan alone, and only by allgather: everywhere else a sum would be encoded
+//               again, and keep the places of one
 //   source      Thakur et al. 2005 for the phases; Goyal et al. 2017 (1706.02677), section 4, for the hierarchy
 #include <fmt/format.h>
 
@@ -39,6 +41,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
   HierarchicalAllReduce(const StrategyPlan& plan, Env& env, MemberId self)
       : plan_(plan),
         env_(env),
+        self_(self),
         hierarchy_(plan.cluster, spec_of(plan).lanes, self),
         scratch_(env.device),
         stream_(env.device.make_stream("hierarchical")) {}
@@ -62,7 +65,12 @@ class HierarchicalAllReduce : public WorkerStrategy {
   }
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); }};
+    ExchangeSite site{env_.device,
+                      stream_,
+                      *communicator_,
+                      scratch_,
+                      [this](Rank r) { return plan_.cluster.describe(r); },
+                      coding_of(plan_, self_, round)};
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
       XDC_TRY(round.wait_bucket(static_cast<int>(b)));
@@ -85,12 +93,12 @@ class HierarchicalAllReduce : public WorkerStrategy {
  private:
   Result<ControlSum> exchange_bucket(ExchangeSite& site, const WorkerRound& round, int bucket) {
     const ExchangeCall call{round.round, bucket, round.deadline};
-    std::array inside{hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], plan_.codecs.lan, round.own)};
+    std::array inside{hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], round.own)};
     XDC_TRY(native_ != nullptr ? native_reduce_scatter(site, call, round, inside[0])
                                : direct_reduce_scatter(site, call, round.gradient, inside));
     XDC_TRY(across(site, call, round.gradient, inside[0]));
     if (hierarchy_.local().size() == 1 && hierarchy_.gathers_inside()) {
-      XDC_TRY(round_trip(site, round.gradient, inside[0], true));
+      XDC_TRY(round_trip(site, call, round.gradient, inside[0], Encoded::finished));
       XDC_TRY(finish(site, call.deadline));
     }
     XDC_TRY(native_ != nullptr ? native_all_gather(site, call, round, inside[0]) : direct_all_gather(site, call, round.gradient, inside));
@@ -110,10 +118,10 @@ class HierarchicalAllReduce : public WorkerStrategy {
     if (spec_of(plan_).exchange == Exchange::ring) {
       std::vector<RingReduction> rings;
       for (const int lane : lanes) {
-        rings.push_back(hierarchy_.ring(inside.parts[static_cast<size_t>(lane)], lane, plan_.codecs.wan));
+        rings.push_back(hierarchy_.ring(inside.parts[static_cast<size_t>(lane)], lane));
         rings.back().sum = inside.sums[static_cast<size_t>(lane)].value_or(ControlSum{});
       }
-      XDC_TRY(ring_all_reduce(site, call, plan_.codecs, gradient, rings));
+      XDC_TRY(ring_all_reduce(site, call, gradient, rings));
       for (size_t i = 0; i < lanes.size(); ++i) {
         inside.sums[static_cast<size_t>(lanes[i])] = rings[i].sum;
       }
@@ -123,7 +131,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
     const bool mesh = spec_of(plan_).exchange == Exchange::mesh;
     for (const int lane : lanes) {
       const Range shard = inside.parts[static_cast<size_t>(lane)];
-      reductions.push_back(mesh ? hierarchy_.mesh(shard, lane, plan_.codecs.wan) : hierarchy_.allgather(shard, lane, plan_.codecs.wan));
+      reductions.push_back(mesh ? hierarchy_.mesh(shard, lane) : hierarchy_.allgather(shard, lane));
       reductions.back().sums.assign(reductions.back().parts.size(), inside.sums[static_cast<size_t>(lane)]);
     }
     if (mesh) {
@@ -143,12 +151,13 @@ class HierarchicalAllReduce : public WorkerStrategy {
   }
 
   // The hardware adds what it is given: what the lan codec would lose is lost before.
-  Status round_trip(ExchangeSite& site, Tensor gradient, const Reduction& inside, bool own_parts) {
+  // Own parts hold finished sums, the others contributions.
+  Status round_trip(ExchangeSite& site, const ExchangeCall& call, Tensor gradient, const Reduction& inside, Encoded what) {
     for (size_t p = 0; p < inside.parts.size(); ++p) {
-      if ((inside.owner[p] == inside.group.me) == own_parts && inside.parts[p].count > 0) {
+      if ((inside.owner[p] == inside.group.me) == (what == Encoded::finished) && inside.parts[p].count > 0) {
         const Tensor values = gradient.range(inside.parts[p].begin, inside.parts[p].count);
-        XDC_TRY_ASSIGN(const Bytes wire, encode(site, inside.codec, values));
-        keep_decoded(site, inside.codec, wire, values);
+        XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, {inside.tier, what, inside.parts[p], 0}, values));
+        XDC_TRY(keep_decoded(site, site.codec(inside.tier), wire, values));
       }
     }
     return ok_status();
@@ -177,7 +186,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
       XDC_TRY(native_->all_reduce(counts_tensor(), 2 * sizeof(int64_t), call.deadline));
       datacenter_sum_ = {counts()[0], counts()[1]};
     }
-    XDC_TRY(round_trip(site, round.gradient, inside, false));
+    XDC_TRY(round_trip(site, call, round.gradient, inside, Encoded::contribution));
     XDC_TRY(finish(site, call.deadline));
     XDC_TRY(native_->reduce_scatter(round.gradient, native_parts(inside), native_bytes(call), call.deadline));
     for (size_t p = 0; p < inside.parts.size(); ++p) {
@@ -190,7 +199,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
   }
 
   Status native_all_gather(ExchangeSite& site, const ExchangeCall& call, const WorkerRound& round, Reduction& inside) {
-    XDC_TRY(round_trip(site, round.gradient, inside, true));
+    XDC_TRY(round_trip(site, call, round.gradient, inside, Encoded::finished));
     XDC_TRY(finish(site, call.deadline));
     XDC_TRY(native_->all_gather(round.gradient, native_parts(inside), native_bytes(call), call.deadline));
     if (call.bucket == 0) {
@@ -211,6 +220,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
 
   const StrategyPlan& plan_;
   Env& env_;
+  MemberId self_;
   Hierarchy hierarchy_;
   Scratch scratch_;
   Stream stream_;
@@ -279,6 +289,36 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
   return pairs;
 }
 
+ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
+  const Hierarchy hierarchy(plan.cluster, spec_of(plan).lanes, self);
+  const Exchange exchange = spec_of(plan).exchange;
+  const auto what = [](bool mine) { return mine ? Encoded::finished : Encoded::contribution; };
+  ResidualPlan kept;
+  for (const Range bucket : plan.buckets) {
+    const Reduction inside = hierarchy.inside(bucket, {});
+    for (size_t p = 0; p < inside.parts.size() && plan.codecs.lan.error_feedback && hierarchy.gathers_inside(); ++p) {
+      kept.add(Tier::lan, what(inside.owner[p] == inside.group.me), inside.parts[p]);
+    }
+    if (!plan.codecs.wan.error_feedback || plan.cluster.datacenters.size() < 2) {
+      continue;
+    }
+    for (const int lane : hierarchy.lanes_of_self()) {
+      const Range shard = inside.parts[static_cast<size_t>(lane)];
+      if (exchange == Exchange::allgather) {
+        kept.add(Tier::wan, Encoded::contribution, shard);
+        continue;
+      }
+      // A ring finishes a chunk at the datacenter before the one that began it.
+      const auto parts = deal(shard, static_cast<int>(plan.cluster.datacenters.size()));
+      const size_t mine = (static_cast<size_t>(hierarchy.datacenter()) + (exchange == Exchange::ring ? 1 : 0)) % parts.size();
+      for (size_t p = 0; p < parts.size(); ++p) {
+        kept.add(Tier::wan, what(p == mine), parts[p]);
+      }
+    }
+  }
+  return kept;
+}
+
 // Seconds one exchange takes on the lines alone: the messages one after another that latency is paid for, and the busiest
 // line's bytes at its rate.
 double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
@@ -295,7 +335,22 @@ double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
 
 Status resolve(StrategyPlan& plan, const Topology& topology) {
   auto& spec = spec_of(plan);
-  if (!spec.exchange_was_auto || topology.datacenters.size() < 2) {
+  if (plan.codecs.lan.kind == CodecKind::top_k) {
+    return Error{ErrorCode::invalid,
+                 "codec.lan = top_k: inside a datacenter sums are handed on, and a sum of several ranks' largest elements has other places "
+                 "than each of theirs; top_k travels between datacenters only (codec.wan)"};
+  }
+  const bool only_allgather = plan.codecs.wan.kind == CodecKind::top_k;
+  if (only_allgather && !spec.exchange_was_auto && spec.exchange != Exchange::allgather) {
+    return Error{ErrorCode::invalid,
+                 fmt::format("codec.wan = top_k with exchange = \"{}\": there a sum is encoded again, and would keep the places of one "
+                             "contribution alone; top_k travels by exchange = \"allgather\", which \"auto\" picks",
+                             exchange_name(spec.exchange))};
+  }
+  if (only_allgather) {
+    spec.exchange = Exchange::allgather;
+  }
+  if (only_allgather || !spec.exchange_was_auto || topology.datacenters.size() < 2) {
     return ok_status();
   }
   Exchange best = spec.exchange;
@@ -322,6 +377,7 @@ StrategyKind hierarchical_allreduce_kind() {
           .resolve = resolve,
           .describe = describe,
           .payload_per_round = payload_per_round,
+          .residuals = residuals,
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<HierarchicalAllReduce>(plan, env, self);
           },

@@ -30,8 +30,8 @@ std::vector<int> Hierarchy::lanes_of_self() const {
   return mine;
 }
 
-Reduction Hierarchy::inside(Range bucket, const CodecSpec& codec, ControlSum own) const {
-  Reduction reduction{local_, codec, deal(bucket, lanes_), {}, {}};
+Reduction Hierarchy::inside(Range bucket, ControlSum own) const {
+  Reduction reduction{local_, Tier::lan, deal(bucket, lanes_), {}, {}};
   for (int lane = 0; lane < lanes_; ++lane) {
     reduction.owner.push_back(lane % local_.size());
     reduction.sums.emplace_back(own);
@@ -48,8 +48,8 @@ Group Hierarchy::across(int lane) const {
   return group;
 }
 
-Reduction Hierarchy::mesh(Range shard, int lane, const CodecSpec& codec) const {
-  Reduction reduction{across(lane), codec, {}, {}, {}};
+Reduction Hierarchy::mesh(Range shard, int lane) const {
+  Reduction reduction{across(lane), Tier::wan, {}, {}, {}};
   reduction.parts = deal(shard, reduction.group.size());
   for (int d = 0; d < reduction.group.size(); ++d) {
     reduction.owner.push_back(d);
@@ -57,12 +57,12 @@ Reduction Hierarchy::mesh(Range shard, int lane, const CodecSpec& codec) const {
   return reduction;
 }
 
-Reduction Hierarchy::allgather(Range shard, int lane, const CodecSpec& codec) const { return {across(lane), codec, {shard}, {0}, {}}; }
+Reduction Hierarchy::allgather(Range shard, int lane) const { return {across(lane), Tier::wan, {shard}, {0}, {}}; }
 
-RingReduction Hierarchy::ring(Range shard, int lane, const CodecSpec& codec) const {
+RingReduction Hierarchy::ring(Range shard, int lane) const {
   RingReduction ring;
   ring.group = across(lane);
-  ring.hop.assign(ring.group.ranks.size(), codec);
+  ring.hop.assign(ring.group.ranks.size(), Tier::wan);
   ring.chunks = deal(shard, ring.group.size());
   return ring;
 }

@@ -26,11 +26,11 @@ class Hierarchy {
   MemberId speaker(int datacenter, int lane) const;
 
   // Inside: one part per lane.
-  Reduction inside(Range bucket, const CodecSpec& codec, ControlSum own) const;
+  Reduction inside(Range bucket, ControlSum own) const;
   // Across, one lane's shard; datacenters in the order of the topology file. `sums` are left to the caller.
-  Reduction mesh(Range shard, int lane, const CodecSpec& codec) const;
-  Reduction allgather(Range shard, int lane, const CodecSpec& codec) const;
-  RingReduction ring(Range shard, int lane, const CodecSpec& codec) const;
+  Reduction mesh(Range shard, int lane) const;
+  Reduction allgather(Range shard, int lane) const;
+  RingReduction ring(Range shard, int lane) const;
 
  private:
   Group across(int lane) const;

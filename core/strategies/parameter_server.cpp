@@ -4,7 +4,8 @@
 //               workers' pieces in rank order, applies the optimizer to its own elements and answers with new parameters
 //   bytes       g S up and g S down between the servers' datacenter and each other one of g workers
 //   memory      worker: gradient and pulled parameters, no optimizer state; server: its shard's parameters and optimizer
-//               state, one piece of each worker's gradient per bucket; undo copies on both
+//               state, one piece of each worker's gradient per bucket; undo copies on both. Error feedback: the worker's
+//               residuals, S, and their undo copies
 //   additions   in rank order of the workers
 //   codecs      pushes, by the tier between worker and server; pulls are fp32
 //   source      Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014
@@ -41,7 +42,7 @@ class ParameterServerWorker : public WorkerStrategy {
   }
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_)};
+    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), coding_of(plan_, self_, round)};
     std::vector<Transfer> pushes, pulls;
     scratch_.reset();
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -72,7 +73,9 @@ class ParameterServerWorker : public WorkerStrategy {
       if (range.count == 0) {
         continue;
       }
-      XDC_TRY_ASSIGN(wires[s], encode(site, plan_.codec_between(self_, servers[s]), round.gradient.range(range.begin, range.count)));
+      const Encoding encoding{plan_.tier_between(self_, servers[s]), Encoded::contribution, range, 0};
+      XDC_TRY_ASSIGN(wires[s], encode(site, {round.round, static_cast<int>(b), round.deadline}, encoding,
+                                      round.gradient.range(range.begin, range.count)));
     }
     XDC_TRY(finish(site, round.deadline));
     for (size_t s = 0; s < servers.size(); ++s) {
@@ -114,7 +117,7 @@ class ParameterServer : public ServerStrategy {
   }
 
   Result<ControlSum> serve(const ServerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_)};
+    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), {plan_.codecs}};
     std::vector<Transfer> answers;
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -208,15 +211,36 @@ Description describe(const StrategyPlan& plan) {
 PairBytes payload_per_round(const StrategyPlan& plan) {
   const int home = std::get<ParameterServerSpec>(plan.spec).placement;
   PairBytes pairs;
+  // Piece by piece: of each one top_k sends a whole number of elements.
+  int64_t pushed = 0;
+  for (size_t b = 0; b < plan.buckets.size(); ++b) {
+    for (int s = 0; s < std::get<ParameterServerSpec>(plan.spec).shards; ++s) {
+      pushed += encoded_bytes(plan.codecs.wan, piece(plan, b, s).count);
+    }
+  }
   for (size_t d = 0; d < plan.cluster.datacenters.size(); ++d) {
     const int away = static_cast<int>(d);
     const auto workers = static_cast<int64_t>(plan.cluster.workers_of(away).size());
     if (away != home && workers > 0) {
-      pairs[{away, home}] = workers * encoded_bytes(plan.codecs.wan, plan.parameters);
+      pairs[{away, home}] = workers * pushed;
       pairs[{home, away}] = workers * 4 * plan.parameters;
     }
   }
   return pairs;
+}
+
+ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
+  ResidualPlan kept;
+  const auto servers = plan.cluster.servers();
+  for (size_t b = 0; b < plan.buckets.size(); ++b) {
+    for (size_t s = 0; s < servers.size(); ++s) {
+      const Tier tier = plan.tier_between(self, servers[s]);
+      if (plan.codecs.of(tier).error_feedback) {
+        kept.add(tier, Encoded::contribution, piece(plan, b, static_cast<int>(s)));
+      }
+    }
+  }
+  return kept;
 }
 
 // A shard without elements would be a server that nobody speaks to.
@@ -245,6 +269,7 @@ StrategyKind parameter_server_kind() {
       .resolve = resolve,
       .describe = describe,
       .payload_per_round = payload_per_round,
+      .residuals = residuals,
       .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
         return std::make_unique<ParameterServerWorker>(plan, env, self);
       },

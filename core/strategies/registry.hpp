@@ -17,12 +17,15 @@ struct StrategyKind {
   StrategySpec (*read)(TableReader& table, const Topology& topology);
   // Adds the members it needs beside the workers.
   void (*add_members)(const StrategySpec& spec, const Topology& topology, Cluster& cluster);
-  // Decides what the user left open (lanes, exchange). Called once, in validate. Errors: invalid, saying what cannot be.
+  // Decides what the user left open (lanes, exchange), and refuses codecs that cannot be. Called once, in validate. Errors: invalid, saying
+  // what cannot be.
   Status (*resolve)(StrategyPlan& plan, const Topology& topology);
   // As a report shows it: kind first, then every choice, also those that were decided here.
   Description (*describe)(const StrategyPlan& plan);
   // Payload bytes of one round between datacenters, exactly.
   PairBytes (*payload_per_round)(const StrategyPlan& plan);
+  // What a worker encodes with error feedback, and so keeps residuals of.
+  ResidualPlan (*residuals)(const StrategyPlan& plan, MemberId self);
   std::unique_ptr<WorkerStrategy> (*make_worker)(const StrategyPlan& plan, Env& env, MemberId self);
   // nullptr where the strategy has no servers.
   std::unique_ptr<ServerStrategy> (*make_server)(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self);

@@ -5,9 +5,13 @@
 //   order       contiguous: by datacenter, so D edges cross; interleaved: the first of each datacenter, then the second of
 //               each, ..., so nearly every edge crosses
 //   bytes       2(N-1)/N S sent by each rank; each crossing edge carries as much
-//   memory      gradient S, scratch S, undo copies of parameters and optimizer state
+//   memory      gradient S, scratch S, undo copies of parameters and optimizer state; with error feedback residuals of partial
+//               and finished sums, S in all, and their undo copies
 //   additions   along the ring from each chunk's start: bits depend on bucket and chunk boundaries
+//   codecs      each hop by its tier; finished sums by wan's if some hop crosses, else by lan's. No top_k: every hop encodes a sum
 //   source      Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -27,11 +31,10 @@ std::vector<MemberId> ring_order(const Cluster& cluster, RingOrder order) {
   return ring;
 }
 
-std::vector<CodecSpec> hop_codecs(const StrategyPlan& plan, const std::vector<MemberId>& ring) {
-  std::vector<CodecSpec> hops;
+std::vector<Tier> hop_tiers(const StrategyPlan& plan, const std::vector<MemberId>& ring) {
+  std::vector<Tier> hops;
   for (size_t i = 0; i < ring.size(); ++i) {
-    const MemberId next = ring[(i + 1) % ring.size()];
-    hops.push_back(ring.size() == 1 ? CodecSpec{} : plan.codec_between(ring[i], next));
+    hops.push_back(plan.tier_between(ring[i], ring[(i + 1) % ring.size()]));
   }
   return hops;
 }
@@ -39,9 +42,13 @@ std::vector<CodecSpec> hop_codecs(const StrategyPlan& plan, const std::vector<Me
 RingReduction plan_ring(const StrategyPlan& plan, Range bucket) {
   RingReduction ring;
   ring.group.ranks = ring_order(plan.cluster, std::get<RingAllReduceSpec>(plan.spec).order);
-  ring.hop = hop_codecs(plan, ring.group.ranks);
+  ring.hop = hop_tiers(plan, ring.group.ranks);
   ring.chunks = deal(bucket, ring.group.size());
   return ring;
+}
+
+int place_in(const Group& group, MemberId self) {
+  return static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), self) - group.ranks.begin());
 }
 
 class RingAllReduce : public WorkerStrategy {
@@ -57,16 +64,20 @@ class RingAllReduce : public WorkerStrategy {
   }
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); }};
+    ExchangeSite site{env_.device,
+                      stream_,
+                      *communicator_,
+                      scratch_,
+                      [this](Rank r) { return plan_.cluster.describe(r); },
+                      coding_of(plan_, self_, round)};
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
       XDC_TRY(round.wait_bucket(static_cast<int>(b)));
       scratch_.reset();
       std::array rings{plan_ring(plan_, plan_.buckets[b])};
-      auto& group = rings[0].group;
-      group.me = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), self_) - group.ranks.begin());
+      rings[0].group.me = place_in(rings[0].group, self_);
       rings[0].sum = round.own;
-      XDC_TRY(ring_all_reduce(site, {round.round, static_cast<int>(b), round.deadline}, plan_.codecs, round.gradient, rings));
+      XDC_TRY(ring_all_reduce(site, {round.round, static_cast<int>(b), round.deadline}, round.gradient, rings));
       XDC_TRY(total.meet(rings[0].sum));
     }
     return *total.value();
@@ -103,17 +114,52 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
   PairBytes pairs;
   for (const Range bucket : plan.buckets) {
     const RingReduction ring = plan_ring(plan, bucket);
-    const CodecSpec finished = finished_codec(ring, plan.codecs);
+    const auto tier = finished_tier(ring, plan.codecs);
+    const CodecSpec finished = tier ? plan.codecs.of(*tier) : CodecSpec{};
     for (int i = 0; i < ring.group.size(); ++i) {
       const auto datacenter = [&](int at) {
         return plan.cluster.members[static_cast<size_t>(ring.group.ranks[static_cast<size_t>(at % ring.group.size())])].datacenter;
       };
       if (datacenter(i) != datacenter(i + 1)) {
-        pairs[{datacenter(i), datacenter(i + 1)}] += ring_edge_bytes(ring.chunks, i, ring.hop[static_cast<size_t>(i)], finished);
+        pairs[{datacenter(i), datacenter(i + 1)}] +=
+            ring_edge_bytes(ring.chunks, i, plan.codecs.of(ring.hop[static_cast<size_t>(i)]), finished);
       }
     }
   }
   return pairs;
+}
+
+// Each rank sends every chunk but one on as a partial sum, over its one hop, and encodes that one when it is finished.
+ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
+  ResidualPlan kept;
+  for (const Range bucket : plan.buckets) {
+    const RingReduction ring = plan_ring(plan, bucket);
+    const auto n = ring.chunks.size();
+    const auto me = static_cast<size_t>(place_in(ring.group, self));
+    const auto finished = finished_tier(ring, plan.codecs);
+    for (size_t c = 0; c < n && n > 1; ++c) {
+      if (c != (me + 1) % n && plan.codecs.of(ring.hop[me]).error_feedback) {
+        kept.add(ring.hop[me], Encoded::contribution, ring.chunks[c]);
+      }
+      if (c == (me + 1) % n && finished && plan.codecs.of(*finished).error_feedback) {
+        kept.add(*finished, Encoded::finished, ring.chunks[c]);
+      }
+    }
+  }
+  return kept;
+}
+
+Status resolve(StrategyPlan& plan, const Topology&) {
+  for (const Tier tier : {Tier::lan, Tier::wan}) {
+    if (plan.codecs.of(tier).kind == CodecKind::top_k) {
+      return Error{ErrorCode::invalid,
+                   fmt::format("codec.{} = top_k: every hop of a ring adds and encodes the sum again, which would keep the places of one "
+                               "contribution alone; top_k goes with hierarchical_allreduce (exchange = \"allgather\") and with the pushes "
+                               "of parameter_server",
+                               tier == Tier::lan ? "lan" : "wan")};
+    }
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -122,9 +168,10 @@ StrategyKind ring_allreduce_kind() {
   return {.name = "ring_allreduce",
           .read = read,
           .add_members = [](const StrategySpec&, const Topology&, Cluster&) {},
-          .resolve = [](StrategyPlan&, const Topology&) { return ok_status(); },
+          .resolve = resolve,
           .describe = describe,
           .payload_per_round = payload_per_round,
+          .residuals = residuals,
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<RingAllReduce>(plan, env, self);
           },

@@ -6,20 +6,24 @@
 
 namespace xdc {
 
-Result<ModelState> ModelState::make(Device& device, int64_t elements, int optimizer_tensors, int sets) {
+Result<ModelState> ModelState::make(Device& device, int64_t elements, int optimizer_tensors, int sets, const ResidualPlan* residuals) {
   XDC_CHECK(sets == 2 || sets == 3);
   ModelState state;
-  const auto tensor = [&]() -> Result<Tensor> {
-    XDC_TRY_ASSIGN(auto buffer, device.allocate(Space::device, static_cast<size_t>(elements) * sizeof(float)));
+  const auto tensor = [&](int64_t count) -> Result<Tensor> {
+    XDC_TRY_ASSIGN(auto buffer, device.allocate(Space::device, static_cast<size_t>(count) * sizeof(float)));
     state.buffers_.push_back(std::move(buffer));
-    return Tensor::flat(state.buffers_.back()->bytes(), DType::f32, elements);
+    return Tensor::flat(state.buffers_.back()->bytes(), DType::f32, count);
   };
   for (int s = 0; s < sets; ++s) {
     Set set;
-    XDC_TRY_ASSIGN(set.parameters, tensor());
+    XDC_TRY_ASSIGN(set.parameters, tensor(elements));
     for (int i = 0; i < optimizer_tensors; ++i) {
-      XDC_TRY_ASSIGN(const Tensor moment, tensor());
+      XDC_TRY_ASSIGN(const Tensor moment, tensor(elements));
       set.optimizer.push_back(moment);
+    }
+    if (residuals != nullptr && residuals->elements() > 0) {
+      set.residuals.plan = residuals;
+      XDC_TRY_ASSIGN(set.residuals.values, tensor(residuals->elements()));
     }
     state.sets_.push_back(std::move(set));
   }

@@ -17,16 +17,19 @@
 
 namespace xdc {
 
-// One member's parameters and optimizer state, f32 in device memory.
+// One member's parameters, optimizer state and residuals of its encodings, f32 in device memory.
 class ModelState {
  public:
   struct Set {
     Tensor parameters;
     std::vector<Tensor> optimizer;
+    Residuals residuals;
   };
 
-  // Errors: failed, when the device cannot hold `sets` times (1 + optimizer_tensors) * elements f32. Requires sets 2 or 3.
-  static Result<ModelState> make(Device& device, int64_t elements, int optimizer_tensors, int sets);
+  // Everything zero. `residuals` outlives it. Errors: failed, when the device cannot hold `sets` times
+  // (1 + optimizer_tensors) * elements + residuals.elements() f32. Requires sets 2 or 3.
+  static Result<ModelState> make(Device& device, int64_t elements, int optimizer_tensors, int sets,
+                                 const ResidualPlan* residuals = nullptr);
 
   // After `round()` rounds.
   const Set& applied() const { return sets_[at(0)]; }

@@ -23,15 +23,17 @@ struct StrategyPlan {
   std::vector<Range> buckets;  // in the order in which backward finishes them
   int64_t parameters = 0;
   TierCodecs codecs;
+  uint64_t seed = 0;  // of the scenario: what stochastic rounding draws under
 
   // Ranks take steps of their own, and agree on parameters at the end of each round.
   bool trains_locally() const { return std::holds_alternative<LocalSgdSpec>(spec); }
   int64_t steps_per_round() const { return trains_locally() ? std::get<LocalSgdSpec>(spec).period : 1; }
 
-  const CodecSpec& codec_between(MemberId a, MemberId b) const {
+  Tier tier_between(MemberId a, MemberId b) const {
     const auto& members = cluster.members;
-    return members[static_cast<size_t>(a)].datacenter == members[static_cast<size_t>(b)].datacenter ? codecs.lan : codecs.wan;
+    return members[static_cast<size_t>(a)].datacenter == members[static_cast<size_t>(b)].datacenter ? Tier::lan : Tier::wan;
   }
+  const CodecSpec& codec_between(MemberId a, MemberId b) const { return codecs.of(tier_between(a, b)); }
 };
 
 // One round as a worker's communication lane sees it.
@@ -43,7 +45,13 @@ struct WorkerRound {
   Tensor parameters_after;  // f32 [parameters]: where new parameters go, where `yields` says so
   // Blocks until backward has finished the bucket. Called once for each, in order.
   std::function<Status(int bucket)> wait_bucket;
+  // What encodings lost before this round, and what they have lost after it (StrategyKind::residuals).
+  Residuals residuals_before = {}, residuals_after = {};
 };
+
+inline Coding coding_of(const StrategyPlan& plan, MemberId self, const WorkerRound& round) {
+  return {plan.codecs, plan.seed, static_cast<uint32_t>(self), round.residuals_before, round.residuals_after};
+}
 
 enum class Yields {
   mean_gradient,  // of what it was given; the caller applies it

@@ -239,6 +239,7 @@ void plan_strategy(const ScenarioVariant& variant, const Topology& topology, Run
   plan.cluster = make_cluster(topology);
   kind->add_members(plan.spec, topology, plan.cluster);
   plan.parameters = spec.network.parameters;
+  plan.seed = spec.seed;
   plan.buckets = plan_buckets(plan.parameters, spec.train.bucket_bytes.value_or(default_bucket_bytes(plan.parameters)));
   const Status resolved = kind->resolve(plan, topology);
   if (!resolved.ok()) {

@@ -4,144 +4,24 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <map>
 
 #include "core/base/rng.hpp"
-#include "core/math/fp16.hpp"
 #include "core/strategies/registry.hpp"
+#include "tests/contract/exchange_reference.hpp"
 #include "tests/contract/world.hpp"
 
 namespace xdc::contract {
 namespace {
 
-using Vector = std::vector<float>;
-
-Vector contribution(MemberId worker, int64_t n) {
-  RandomStream stream(11, "contribution", static_cast<uint32_t>(worker));
+// Another one each round.
+Vector contribution(MemberId worker, int round, int64_t n) {
+  RandomStream stream(11, "contribution", static_cast<uint32_t>(worker + 1000 * round));
   Vector values(static_cast<size_t>(n));
   for (auto& v : values) {
     v = stream.uniform_float() * 2 - 1;
   }
   return values;
 }
-
-float through(const CodecSpec& codec, float x) { return codec.kind == CodecKind::none ? x : float_from_half(half_from_float(x)); }
-
-size_t holder(const std::vector<Range>& ranges, int64_t element) {
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    if (element >= ranges[i].begin && element < ranges[i].end()) {
-      return i;
-    }
-  }
-  return ranges.size();
-}
-
-// What the documents say becomes of one element.
-class Reference {
- public:
-  Reference(const StrategyPlan& plan, std::vector<Vector> contributions) : plan_(plan), contributions_(std::move(contributions)) {}
-
-  float element(int64_t i) const {
-    if (std::holds_alternative<RingAllReduceSpec>(plan_.spec)) {
-      return flat_ring(i);
-    }
-    return std::holds_alternative<ParameterServerSpec>(plan_.spec) ? server(i) : hierarchical(i);
-  }
-
- private:
-  float own(MemberId worker, int64_t i) const { return contributions_[static_cast<size_t>(worker)][static_cast<size_t>(i)]; }
-
-  float server(int64_t i) const {
-    const MemberId home = plan_.cluster.servers().front();
-    float sum = 0;
-    for (MemberId w = 0; w < plan_.cluster.workers(); ++w) {
-      const float term = through(plan_.codec_between(w, home), own(w, i));
-      sum = w == 0 ? term : sum + term;
-    }
-    return sum;
-  }
-
-  // Along a ring from the start of the element's chunk; terms[k] is what ring member k has.
-  float along(const Vector& terms, const std::vector<CodecSpec>& hops, size_t start, const CodecSpec& finished) const {
-    float partial = terms[start];
-    for (size_t step = 1; step < terms.size(); ++step) {
-      const size_t at = (start + step) % terms.size();
-      partial = through(hops[(at + terms.size() - 1) % terms.size()], partial) + terms[at];
-    }
-    return through(finished, partial);
-  }
-
-  float flat_ring(int64_t i) const {
-    std::vector<MemberId> order;
-    const bool interleaved = std::get<RingAllReduceSpec>(plan_.spec).order == RingOrder::interleaved;
-    for (int local = 0; interleaved && local < plan_.cluster.workers(); ++local) {
-      for (size_t d = 0; d < plan_.cluster.datacenters.size(); ++d) {
-        const auto workers = plan_.cluster.workers_of(static_cast<int>(d));
-        if (local < static_cast<int>(workers.size())) {
-          order.push_back(workers[static_cast<size_t>(local)]);
-        }
-      }
-    }
-    for (MemberId w = 0; !interleaved && w < plan_.cluster.workers(); ++w) {
-      order.push_back(w);
-    }
-    Vector terms;
-    std::vector<CodecSpec> hops;
-    bool wan = false, lan = false;
-    for (size_t k = 0; k < order.size(); ++k) {
-      terms.push_back(own(order[k], i));
-      hops.push_back(plan_.codec_between(order[k], order[(k + 1) % order.size()]));
-      const auto dc = [&](size_t at) { return plan_.cluster.members[static_cast<size_t>(order[at % order.size()])].datacenter; };
-      (dc(k) != dc(k + 1) ? wan : lan) = true;
-    }
-    const CodecSpec finished = wan && plan_.codecs.wan.kind != CodecKind::none ? plan_.codecs.wan : lan ? plan_.codecs.lan : CodecSpec{};
-    return along(terms, hops, holder(deal(bucket_of(i), static_cast<int>(order.size())), i), order.size() == 1 ? CodecSpec{} : finished);
-  }
-
-  Range bucket_of(int64_t i) const { return plan_.buckets[holder(plan_.buckets, i)]; }
-
-  float hierarchical(int64_t i) const {
-    const auto& spec = std::get<HierarchicalAllReduceSpec>(plan_.spec);
-    const auto lanes = deal(bucket_of(i), spec.lanes);
-    const size_t lane = holder(lanes, i);
-    Vector partial;
-    bool alone_everywhere = true;
-    for (size_t d = 0; d < plan_.cluster.datacenters.size(); ++d) {
-      const auto workers = plan_.cluster.workers_of(static_cast<int>(d));
-      const size_t owner = lane % workers.size();
-      float sum = 0;
-      for (size_t r = 0; r < workers.size(); ++r) {
-        const float term = r == owner ? own(workers[r], i) : through(plan_.codecs.lan, own(workers[r], i));
-        sum = r == 0 ? term : sum + term;
-      }
-      alone_everywhere = alone_everywhere && workers.size() == 1;
-      partial.push_back(sum);
-    }
-    const float total = across(partial, lanes[lane], i);
-    return alone_everywhere ? total : through(plan_.codecs.lan, total);
-  }
-
-  float across(const Vector& partial, Range shard, int64_t i) const {
-    const auto exchange = std::get<HierarchicalAllReduceSpec>(plan_.spec).exchange;
-    const auto& codec = plan_.codecs.wan;
-    if (partial.size() == 1) {
-      return partial[0];
-    }
-    const size_t part = holder(deal(shard, static_cast<int>(partial.size())), i);
-    if (exchange == Exchange::ring) {
-      return along(partial, std::vector<CodecSpec>(partial.size(), codec), part, codec);
-    }
-    float sum = 0;
-    for (size_t d = 0; d < partial.size(); ++d) {
-      const float term = exchange == Exchange::mesh && d == part ? partial[d] : through(codec, partial[d]);
-      sum = d == 0 ? term : sum + term;
-    }
-    return exchange == Exchange::mesh ? through(codec, sum) : sum;
-  }
-
-  const StrategyPlan& plan_;
-  std::vector<Vector> contributions_;
-};
 
 void fill(Env& env, Stream stream, Tensor to, const Vector& values) {
   const auto staging = env.device.allocate(Space::pinned, to.bytes.size).value();
@@ -167,7 +47,8 @@ struct Tensors {
   }
 };
 
-void work(Env& env, const StrategyPlan& plan, MemberId self, int rounds, const Vector& expected) {
+// `expected`: by round.
+void work(Env& env, const StrategyPlan& plan, MemberId self, const std::vector<Vector>& expected) {
   Tensors tensors;
   const Stream stream = env.device.make_stream("test");
   const auto strategy = strategy_of(plan.spec).make_worker(plan, env, self);
@@ -178,9 +59,13 @@ void work(Env& env, const StrategyPlan& plan, MemberId self, int rounds, const V
   }
   const Tensor gradient = tensors.make(env, plan.parameters);
   const Tensor parameters = tensors.make(env, plan.parameters);
-  for (int round = 1; round <= rounds; ++round) {
-    fill(env, stream, gradient, contribution(self, plan.parameters));
-    const auto sum = strategy->exchange({round, deadline, {self + 1, 1}, gradient, parameters, [](int) { return ok_status(); }});
+  const ResidualPlan kept = strategy_of(plan.spec).residuals(plan, self);
+  Residuals before{&kept, tensors.make(env, kept.elements())}, after{&kept, tensors.make(env, kept.elements())};
+  for (int round = 1; round <= static_cast<int>(expected.size()); ++round) {
+    fill(env, stream, gradient, contribution(self, round, plan.parameters));
+    const auto sum =
+        strategy->exchange({round, deadline, {self + 1, 1}, gradient, parameters, [](int) { return ok_status(); }, before, after});
+    std::swap(before, after);
     XDC_EXPECT_OK(sum);
     if (!sum.ok()) {
       return;
@@ -192,7 +77,8 @@ void work(Env& env, const StrategyPlan& plan, MemberId self, int rounds, const V
     size_t wrong = 0;
     for (size_t i = 0; i < got.size(); ++i) {
       // The server's optimizer is plain SGD with rate 1 on parameters that are 0: p = 0 - g.
-      const float wanted = pulls ? 0.0F - expected[i] : expected[i];
+      const float exact = expected[static_cast<size_t>(round) - 1][i];
+      const float wanted = pulls ? 0.0F - exact : exact;
       wrong += std::memcmp(&got[i], &wanted, sizeof(float)) != 0;
     }
     XDC_EXPECT(wrong == 0);
@@ -250,24 +136,24 @@ void check(std::vector<int> datacenters, StrategySpec spec, TierCodecs codecs, i
   constexpr int kRounds = 2;
   auto setting = setting_of(std::move(datacenters));
   const auto& kind = strategy_of(spec);
-  StrategyPlan plan{spec, setting.cluster, plan_buckets(parameters, bucket_bytes), parameters, codecs};
+  StrategyPlan plan{spec, setting.cluster, plan_buckets(parameters, bucket_bytes), parameters, codecs, 23};
   kind.add_members(spec, setting.topology, plan.cluster);
   setting.cluster = plan.cluster;
   REQUIRE(kind.resolve(plan, setting.topology).ok());
-  std::vector<Vector> contributions;
-  for (MemberId w = 0; w < plan.cluster.workers(); ++w) {
-    contributions.push_back(contribution(w, parameters));
-  }
-  const Reference reference(plan, contributions);
-  Vector expected;
-  for (int64_t i = 0; i < parameters; ++i) {
-    expected.push_back(reference.element(i));
+  ExchangeReference reference(plan);
+  std::vector<Vector> expected;
+  for (int round = 1; round <= kRounds; ++round) {
+    std::vector<Vector> contributions;
+    for (MemberId w = 0; w < plan.cluster.workers(); ++w) {
+      contributions.push_back(contribution(w, round, parameters));
+    }
+    expected.push_back(reference.round(contributions));
   }
   auto notes = world().run(setting, [&](Env& env, MemberId self) {
     if (plan.cluster.members[static_cast<size_t>(self)].role == Role::server) {
       serve(env, plan, self, kRounds);
     } else {
-      work(env, plan, self, kRounds, expected);
+      work(env, plan, self, expected);
     }
     Ledger().book(plan.cluster, self, env.fabric.traffic());
   });
@@ -286,14 +172,28 @@ void check(std::vector<int> datacenters, StrategySpec spec, TierCodecs codecs, i
 }
 
 // Unequal datacenters, one datacenter, single ranks; parameters that do not divide, fewer blocks than parts, several buckets.
+const std::vector<std::vector<int>> kEverywhere{{2, 2}, {3, 1, 2}, {1, 1}, {4}, {1}, {2, 2, 2, 2}};
+const CodecSpec kNone{}, kFp16{CodecKind::fp16}, kBf16{CodecKind::bf16}, kInt8{CodecKind::int8, Rounding::nearest, 0, true},
+    kStochastic{CodecKind::int8, Rounding::stochastic, 0, true}, kForgetful{CodecKind::int8, Rounding::stochastic, 0, false},
+    kTopK{CodecKind::top_k, Rounding::nearest, 0.07, true};
+
 void check_everywhere(const StrategySpec& spec) {
-  const CodecSpec none{}, fp16{CodecKind::fp16};
-  for (const auto& datacenters : std::vector<std::vector<int>>{{2, 2}, {3, 1, 2}, {1, 1}, {4}, {1}, {2, 2, 2, 2}}) {
-    for (const TierCodecs codecs : {TierCodecs{none, none}, TierCodecs{none, fp16}, TierCodecs{fp16, fp16}, TierCodecs{fp16, none}}) {
+  for (const auto& datacenters : kEverywhere) {
+    for (const TierCodecs& codecs : {TierCodecs{kNone, kNone}, TierCodecs{kNone, kFp16}, TierCodecs{kFp16, kFp16}, TierCodecs{kFp16, kNone},
+                                     TierCodecs{kBf16, kInt8}, TierCodecs{kStochastic, kStochastic}, TierCodecs{kInt8, kForgetful}}) {
       check(datacenters, spec, codecs, 3000, 1 << 20);
     }
-    check(datacenters, spec, {none, fp16}, 5001, 4096);
-    check(datacenters, spec, {none, none}, 100, 1 << 20);
+    check(datacenters, spec, {kNone, kFp16}, 5001, 4096);
+    check(datacenters, spec, {kNone, kStochastic}, 5001, 4096);
+    check(datacenters, spec, {kNone, kNone}, 100, 1 << 20);
+  }
+}
+
+// Where the strategy's sums are encoded once only.
+void check_top_k(const StrategySpec& spec, const CodecSpec& lan) {
+  for (const auto& datacenters : kEverywhere) {
+    check(datacenters, spec, {lan, kTopK}, 3000, 1 << 20);
+    check(datacenters, spec, {lan, kTopK}, 5001, 4096);
   }
 }
 
@@ -307,6 +207,9 @@ TEST_CASE("a flat ring adds along the ring and moves its closed form") {
 TEST_CASE("a parameter server adds in rank order and moves its closed form") {
   check_everywhere(ParameterServerSpec{0, 1});
   check({2, 3}, ParameterServerSpec{1, 3}, {}, 3000, 2048);
+  check_top_k(ParameterServerSpec{0, 1}, kTopK);
+  check({2, 3}, ParameterServerSpec{1, 3}, {kTopK, kTopK}, 3000, 2048);
+  check({2, 3}, ParameterServerSpec{1, 3}, {kStochastic, kInt8}, 3000, 2048);
 }
 
 TEST_CASE("a hierarchical exchange adds in rank order, then in the topology's, and moves its closed form") {
@@ -314,6 +217,13 @@ TEST_CASE("a hierarchical exchange adds in rank order, then in the topology's, a
     for (const int lanes : {1, 2, 4}) {
       check_everywhere(HierarchicalAllReduceSpec{lanes, exchange, false});
     }
+  }
+}
+
+TEST_CASE("a hierarchical all-gather carries top-k, and finished sums take the codec inside") {
+  for (const int lanes : {1, 4}) {
+    check_top_k(HierarchicalAllReduceSpec{lanes, Exchange::allgather, false}, kNone);
+    check_top_k(HierarchicalAllReduceSpec{lanes, Exchange::mesh, true}, kStochastic);
   }
 }
 

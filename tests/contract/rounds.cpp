@@ -56,6 +56,33 @@ TEST_CASE("state sets take turns, and a rollback returns to the state before the
   });
 }
 
+TEST_CASE("a rollback takes the residuals along, and the next round starts from those of the round before") {
+  hold(setting_of({1}), [](Env& env, MemberId) {
+    ResidualPlan plan;
+    plan.add(Tier::wan, Encoded::contribution, {512, 300});
+    plan.add(Tier::lan, Encoded::finished, {0, 512});
+    for (const int sets : {2, 3}) {
+      auto made = ModelState::make(env.device, 812, 0, sets, &plan);
+      XDC_EXPECT_OK(made);
+      auto& state = made.value();
+      const Stream stream = env.device.make_stream("state");
+      const auto of = [](const ModelState::Set& set) { return set.residuals.of(Tier::wan, Encoded::contribution, {768, 44}); };
+      XDC_EXPECT(first(env, stream, of(state.applied())) == 0);
+      for (int round = 1; round <= 3; ++round) {
+        write(env, stream, of(state.next()), static_cast<float>(round));
+        state.advance();
+      }
+      XDC_EXPECT(first(env, stream, of(state.applied())) == 3);
+      if (sets == 3) {
+        write(env, stream, of(state.next()), 99);
+      }
+      state.roll_back();
+      XDC_EXPECT(first(env, stream, of(state.applied())) == 2);
+      XDC_EXPECT(first(env, stream, state.applied().residuals.of(Tier::lan, Encoded::finished, {0, 512})) == 0);
+    }
+  });
+}
+
 TEST_CASE("a vote finds the lowest applied round, on every member") {
   const auto setting = setting_of({2, 1});
   hold(setting, [&](Env& env, MemberId self) {

@@ -27,8 +27,12 @@ TEST_CASE("Phantom tensors pass through every kernel") {
   kernels.add({}, parameters, parameters);
   kernels.scale({}, parameters, 2.0F);
   const Bytes wire{Space::host, nullptr, 2 * static_cast<size_t>(spec.parameters)};
-  kernels.encode({}, {CodecKind::fp16}, parameters, wire);
-  kernels.decode({}, {CodecKind::fp16}, wire, parameters);
+  EncodeArgs args;
+  args.codec.kind = CodecKind::fp16;
+  args.x = parameters;
+  args.wire = wire;
+  kernels.encode({}, args);
+  CHECK(kernels.decode({}, args.codec, wire, parameters).ok());
 }
 
 TEST_CASE("A phantom device leaves real memory as it is") {
