@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +122,33 @@ std::string variants(size_t datacenters) {
   return text;
 }
 
+// Every codec where it may be, with and without error feedback, in several buckets and lanes.
+std::string codec_variants() {
+  const std::string hierarchical = R"({ kind = "hierarchical_allreduce" })",
+                    server = R"({ kind = "parameter_server", placement = "dc0", shards = 2 })", ring = R"({ kind = "ring_allreduce" })",
+                    edges = R"({ kind = "hierarchical_allreduce", exchange = "ring" })";
+  const std::string bf16 = R"({ kind = "bf16" })", int8 = R"({ kind = "int8" })",
+                    stochastic = R"({ kind = "int8", rounding = "stochastic" })",
+                    forgetful = R"({ kind = "int8", rounding = "stochastic", error_feedback = false })",
+                    top_k = R"({ kind = "top_k", density = 0.07 })", none = R"({ kind = "none" })";
+  const std::array<std::array<std::string, 3>, 10> choices{{{hierarchical, none, bf16},
+                                                            {hierarchical, none, int8},
+                                                            {hierarchical, int8, stochastic},
+                                                            {hierarchical, stochastic, top_k},
+                                                            {hierarchical, none, forgetful},
+                                                            {edges, none, stochastic},
+                                                            {server, int8, stochastic},
+                                                            {server, top_k, top_k},
+                                                            {server, bf16, bf16},
+                                                            {ring, int8, stochastic}}};
+  std::string text;
+  for (size_t n = 0; n < choices.size(); ++n) {
+    text += fmt::format("[[variant]]\nname = \"c{}\"\nstrategy = {}\ncodec = {{ lan = {}, wan = {} }}\n", n, choices[n][0], choices[n][1],
+                        choices[n][2]);
+  }
+  return text;
+}
+
 json payload(const json& variant) {
   json bytes = json::array();
   for (const auto& link : variant.at("links")) {
@@ -150,12 +178,15 @@ void check_equal(const json& simulated, const json& real, int64_t steps) {
   }
 }
 
-void check_twins(const std::vector<int>& devices) {
+void check_twins(const std::vector<int>& devices, const std::string& variants, int64_t steps) {
   const Folder folder;
   folder.write("topology.toml", topology(devices));
-  const auto scenario = folder.write("scenario.toml", std::string(kHead) + variants(devices.size()));
-  check_equal(run(folder, XDC_SIM, scenario, ""), run(folder, XDC_RUN, scenario, "--device cpu"), 12);
+  const auto scenario = folder.write("scenario.toml", std::string(kHead) + variants);
+  const auto stop = fmt::format("--set 'train.stop={{ steps = {} }}'", steps);
+  check_equal(run(folder, XDC_SIM, scenario, stop), run(folder, XDC_RUN, scenario, stop + " --device cpu"), steps);
 }
+
+void check_twins(const std::vector<int>& devices) { check_twins(devices, variants(devices.size()), 12); }
 
 }  // namespace
 
@@ -165,6 +196,11 @@ TEST_CASE("three equal datacenters end with the same bits in both worlds") { che
 TEST_CASE("three unequal datacenters end with the same bits in both worlds") { check_twins({1, 3, 2}); }
 TEST_CASE("four equal datacenters end with the same bits in both worlds") { check_twins({1, 1, 1, 1}); }
 TEST_CASE("four unequal datacenters end with the same bits in both worlds") { check_twins({2, 1, 3, 1}); }
+
+TEST_CASE("every codec ends with the same bits in both worlds") {
+  check_twins({3, 1}, codec_variants(), 4);
+  check_twins({1, 2, 1}, codec_variants(), 4);
+}
 
 TEST_CASE("every variant of bank_ocr ends with the same bits in both worlds") {
   REQUIRE(fs::exists(fs::path(XDC_SOURCE_DIR) / "data/mnist"));  // tools/get_data mnist
