@@ -148,7 +148,8 @@ std::vector<Column> variant_columns(const RunReport& report, const Finished& var
   }
   columns.push_back(judged(
       "WAN", "per step", variants, [](V v) { return format_bytes(v.wan_bytes_per_step()); }, [](V v) { return v.wan_bytes_per_step(); }));
-  if (report.target) {
+  const bool trained = std::any_of(variants.begin(), variants.end(), [](const auto* v) { return v->accuracy || v->loss; });
+  if (report.target && trained) {
     columns.push_back(judged(
         "time to", target_text(*report.target), variants,
         [](V v) { return v.time_to_target_s ? format_seconds(*v.time_to_target_s)
@@ -156,11 +157,11 @@ std::vector<Column> variant_columns(const RunReport& report, const Finished& var
                                             : kUnknown; },
         [](V v) { return v.time_to_target_s; }));
   }
-  columns.push_back(judged(
-      "final", "accuracy", variants, [](V v) { return or_unknown(v.accuracy, [](double x) { return percent_text(x, 2); }); },
-      [](V v) { return v.accuracy ? std::optional(-*v.accuracy) : std::nullopt; }));
-  columns.push_back(judged(
-      "", "steps", variants, [](V v) { return fmt::format("{}", v.steps); }, unjudged));
+  if (std::any_of(variants.begin(), variants.end(), [](const auto* v) { return v->accuracy.has_value(); })) {
+    columns.push_back(judged(
+        "final", "accuracy", variants, [](V v) { return or_unknown(v.accuracy, [](double x) { return percent_text(x, 2); }); },
+        [](V v) { return v.accuracy ? std::optional(-*v.accuracy) : std::nullopt; }));
+  }
   columns.push_back(judged(
       "time for", "all steps", variants, [](V v) { return format_seconds(v.elapsed_s); }, unjudged));
   add_costs(report, variants, columns);
@@ -218,7 +219,9 @@ std::string under(std::string_view head, std::string_view text, const TableStyle
   std::string out = pen(Ink::bold, padded_right(head, kHead));
   std::string line;
   while (!text.empty()) {
-    const auto word = text.substr(0, text.find(' '));
+    auto word = text.substr(0, text.find(' '));
+    // A percentage stays with its number.
+    if (text.substr(word.size(), 2) == " %") word = text.substr(0, text.find(' ', word.size() + 1));
     if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
       out += line + "\n" + std::string(kHead, ' ');
       line.clear();

@@ -37,11 +37,11 @@ TEST_CASE("the table shows every variant and says which is best for what") {
   const auto text = render_table(two_variants(), {});
   CHECK(text == R"(scenarios/bank_ocr.toml: lenet on mnist, 3 ranks in 2 datacenters, seed 7
 
-                    step     at  exposed  devices       WAN  time to     final          time for
-variant             time  least     comm     busy  per step     90 %  accuracy  steps  all steps
-────────────────────────────────────────────────────────────────────────────────────────────────
-central PS         10 ms   6 ms     4 ms     50 %     150 B    40 ms   95.00 %      4      40 ms
-hierarchical fp16  20 ms   6 ms    14 ms     25 %     150 B    80 ms   97.00 %      4      80 ms
+                    step     at  exposed  devices       WAN  time to     final   time for
+variant             time  least     comm     busy  per step     90 %  accuracy  all steps
+─────────────────────────────────────────────────────────────────────────────────────────
+central PS         10 ms   6 ms     4 ms     50 %     150 B    40 ms   95.00 %      40 ms
+hierarchical fp16  20 ms   6 ms    14 ms     25 %     150 B    80 ms   97.00 %      80 ms
 
 Payload per step on each line (equal to the closed forms)
                    beijing →  shanghai →
@@ -85,6 +85,12 @@ TEST_CASE("what is priced and whose lines are known has columns for both") {
   run.variants.push_back(assemble(facts, example_members()).value());
   const auto text = render_table(run, {});
   CHECK_THAT(text, Contains("cost to") && Contains("line") && Contains("12 %") && !Contains("not priced"));
+}
+
+TEST_CASE("a phantom run has no columns for what it does not have") {
+  auto run = two_variants();
+  for (auto& variant : run.variants) variant.accuracy = variant.loss = variant.time_to_target_s = std::nullopt;
+  CHECK_THAT(render_table(run, {}), !Contains("accuracy") && !Contains("time to ") && Contains("step"));
 }
 
 TEST_CASE("a violated bound stands below the table") {
