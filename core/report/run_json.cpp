@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/report/run_report.hpp"
+#include "core/report/verdicts.hpp"
 
 namespace xdc {
 namespace {
@@ -107,6 +108,19 @@ Json variant_json(const VariantReport& v) {
   return out;
 }
 
+Json comparison_json(const RunReport& report) {
+  auto out = Json::array();
+  for (const auto& verdict : verdicts(report)) {
+    out.push_back({{"for", verdict.what},
+                   {"best", verdict.best},
+                   {"value", verdict.value},
+                   {"compared", verdict.compared},
+                   {"why", verdict.why},
+                   {"would_change", verdict.flip}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const RunReport& report) {
@@ -129,6 +143,7 @@ std::string to_json(const RunReport& report) {
   }
   out["variants"] = Json::array();
   for (const auto& variant : report.variants) out["variants"].push_back(variant_json(variant));
+  out["comparison"] = comparison_json(report);
   // A path may hold bytes that are no UTF-8: replaced, not thrown over.
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -84,6 +84,51 @@ TEST_CASE("the words below the table say why, and where the choice would be anot
   CHECK_THAT(done.out, Contains("best for time") && Contains("  why") && Contains("in a row") && Contains("would change"));
 }
 
+// Three cities joined by lines of 1 Gbps, one of them of another bandwidth; a server against a ring. Phantom: time alone is asked.
+std::string three_cities(const Workspace& workspace, double slowest_mbps) {
+  std::string topology;
+  for (const auto* name : {"beijing", "shanghai", "guangzhou"}) {
+    topology += std::string("[[datacenter]]\nname = \"") + name +
+                "\"\ndevices_per_node = 4\ndevice = \"a100_80g\"\nlan = { bandwidth = \"200 Gbps\", latency = \"5 us\" }\n";
+  }
+  const auto link = [](const std::string& between, double mbps, const std::string& latency) {
+    return "[[link]]\nbetween = " + between + "\nbandwidth = \"" + std::to_string(mbps) + " Mbps\"\nlatency = \"" + latency +
+           "\"\nstreams = 4\n";
+  };
+  topology += link("[\"beijing\", \"shanghai\"]", 1000, "14 ms") + link("[\"shanghai\", \"guangzhou\"]", 1000, "15 ms") +
+              link("[\"beijing\", \"guangzhou\"]", slowest_mbps, "20 ms");
+  workspace.write("cities.toml", topology);
+  return workspace.write("compare.toml", R"(topology = "cities.toml"
+payload = "phantom"
+model = { kind = "lenet" }
+data = { source = "generated", train_samples = 12000, test_samples = 100, height = 28, width = 28, classes = 10 }
+train = { batch_per_rank = 20, optimizer = { kind = "sgd", lr = 0.1 }, stop = { steps = 40 } }
+
+[[variant]]
+name = "ps"
+strategy = { kind = "parameter_server", placement = "beijing" }
+
+[[variant]]
+name = "ring"
+strategy = { kind = "ring_allreduce" }
+)");
+}
+
+TEST_CASE("the runner-up really overtakes where the words say that it does") {
+  const Workspace workspace;
+  const auto time = report_of({three_cities(workspace, 900)}).at("comparison")[0];
+  CHECK(time.at("for") == "time");
+  CHECK(time.at("best") == json{"ps"});
+  const auto words = time.at("would_change").get<std::string>();
+  const std::string before = "ring overtakes ps where beijing ↔ guangzhou has less than about ";
+  INFO(words);
+  REQUIRE(words.rfind(before, 0) == 0);
+  REQUIRE(words.find(" Mbps", before.size()) != std::string::npos);
+  const double there = std::stod(words.substr(before.size()));
+  CHECK(report_of({three_cities(workspace, there * 1.15)}).at("comparison")[0].at("best") == json{"ps"});
+  CHECK(report_of({three_cities(workspace, there / 1.15)}).at("comparison")[0].at("best") == json{"ring"});
+}
+
 TEST_CASE("option --check runs everything twice and says how much was equal") {
   const Workspace workspace;
   const auto done = sim({workspace.scenario(), "--check", "--jobs", "1"});

@@ -14,6 +14,20 @@ RunReport run_with(VariantReport variant) {
   return run;
 }
 
+TEST_CASE("the JSON has bounds, use of lines and the words below the table") {
+  auto run = example_run();
+  for (const auto* name : {"a", "b"}) {
+    auto facts = facts_with_lines();
+    facts.name = name;
+    run.variants.push_back(assemble(facts, example_members()).value());
+  }
+  const auto text = to_json(run);
+  CHECK_THAT(text, Contains("\"lower_bound_s\"") && Contains("\"by\": \"computation of shanghai rank 2\"") &&
+                       Contains("\"violated_bounds\": []") && Contains("\"utilisation\": 0.12") &&
+                       Contains("\"rate_bytes_per_s\": 100000") && Contains("\"to_target\": null") && Contains("\"samples\": 96"));
+  CHECK_THAT(text, Contains("\"comparison\"") && Contains("\"for\": \"bytes\"") && Contains("\"compared\": \"all alike\""));
+}
+
 TEST_CASE("the JSON has schema 1's keys in a stable order") {
   const auto text = to_json(run_with(assemble(example_facts(), example_members()).value()));
   size_t at = 0;
