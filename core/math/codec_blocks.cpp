@@ -3,6 +3,7 @@
 #include "core/math/codec_blocks.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/base/check.hpp"
 #include "core/math/codec_arithmetic.hpp"
@@ -86,6 +87,7 @@ XDC_INLINE void encode_block(const Codec& codec, int64_t block, const float* x, 
   }
   codec.encode(block, p, n);
   codec.decode(block, decoded, n);
+#pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     after[first + i] = residual_of(p[i], decoded[i], before[first + i]);
   }
@@ -118,23 +120,71 @@ struct Threshold {
   int64_t ties = 0;
 };
 
+// Two tables in turn: neighbours of one magnitude do not wait for each other's counts.
+void count_highest_digits(std::span<const float> p, int64_t* histogram) {
+  uint32_t counts[2][kTopKBins] = {};
+  for (size_t i = 0; i < p.size(); ++i) {
+    ++counts[i % 2][top_k_digit(magnitude_of(p[i]), 0)];
+  }
+  for (int digit = 0; digit < kTopKBins; ++digit) {
+    histogram[digit] = int64_t{counts[0][digit]} + counts[1][digit];
+  }
+}
+
+// After the highest digit only those that share it matter: a few, unless all are alike.
 Threshold find_threshold(std::span<const float> p, int64_t k) {
   Threshold threshold{0, k};
+  std::vector<uint32_t> left;
   for (int pass = 0; pass < kTopKPasses; ++pass) {
     int64_t histogram[kTopKBins] = {};
-    for (const float value : p) {
-      const uint32_t magnitude = magnitude_of(value);
-      if (top_k_matches(magnitude, threshold.magnitude, pass)) {
-        ++histogram[top_k_digit(magnitude, pass)];
-      }
+    if (pass == 0) {
+      count_highest_digits(p, histogram);
+    }
+    for (const uint32_t magnitude : left) {
+      histogram[top_k_digit(magnitude, pass)] += top_k_matches(magnitude, threshold.magnitude, pass) ? 1 : 0;
     }
     uint32_t digit = kTopKBins - 1;
     for (; histogram[digit] < threshold.ties; --digit) {
       threshold.ties -= histogram[digit];
     }
     threshold.magnitude |= digit << top_k_shift(pass);
+    if (pass == 0) {
+      left.resize(static_cast<size_t>(histogram[digit]) + 1);
+      size_t n = 0;
+      for (const float value : p) {
+        left[n] = magnitude_of(value);
+        n += top_k_matches(left[n], threshold.magnitude, 1) ? 1 : 0;
+      }
+      left.pop_back();
+    }
   }
   return threshold;
+}
+
+// What of a block is among the k, in order. Written without branches, which nobody could predict.
+size_t take_block(Threshold& threshold, const float* p, size_t n, uint32_t first, float* values, uint32_t* places) {
+  size_t taken = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t magnitude = magnitude_of(p[i]);
+    const bool tie = magnitude == threshold.magnitude && threshold.ties > 0;
+    threshold.ties -= tie ? 1 : 0;
+    values[taken] = p[i];
+    places[taken] = first + static_cast<uint32_t>(i);
+    taken += static_cast<size_t>(static_cast<int>(magnitude > threshold.magnitude) | static_cast<int>(tie));
+  }
+  return taken;
+}
+
+// p and after may be the same.
+void keep_residuals(const float* p, const float* decoded, const float* before, float* after, size_t n) {
+  run_vectorised(
+      [=](size_t count) __attribute__((always_inline)) {
+#pragma GCC ivdep
+        for (size_t i = 0; i < count; ++i) {
+          after[i] = residual_of(p[i], decoded[i], before[i]);
+        }
+      },
+      n);
 }
 
 }  // namespace
@@ -153,9 +203,7 @@ void encode_fp16(std::span<const float> x, Feedback feedback, std::byte* wire) {
     }
     halves_from_floats({p, n}, out.subspan(first, n));
     floats_from_halves(out.subspan(first, n), {decoded, n});
-    for (size_t i = 0; i < n; ++i) {
-      feedback.after[first + i] = residual_of(p[i], decoded[i], feedback.before[first + i]);
-    }
+    keep_residuals(p, decoded, feedback.before.data() + first, feedback.after.data() + first, n);
   }
 }
 
@@ -183,26 +231,25 @@ void encode_top_k(std::span<const float> x, Feedback feedback, int64_t k, std::b
   if (x.empty()) {
     return;
   }
-  const Threshold threshold = find_threshold(p, k);
+  Threshold threshold = find_threshold(p, k);
   float* values = at<float>(wire);
   uint32_t* places = at<uint32_t>(wire + static_cast<size_t>(k) * sizeof(float));
-  int64_t ties = threshold.ties, taken = 0;
-  for (size_t i = 0; i < p.size(); ++i) {
-    const uint32_t magnitude = magnitude_of(p[i]);
-    bool take = magnitude > threshold.magnitude;
-    if (magnitude == threshold.magnitude && ties > 0) {
-      --ties;
-      take = true;
-    }
-    float decoded = 0;
-    if (take) {
-      decoded = p[i];
-      values[taken] = decoded;
-      places[taken] = static_cast<uint32_t>(i);
-      ++taken;
-    }
+  int64_t taken = 0;
+  float block_values[kCodecBlock];
+  uint32_t block_places[kCodecBlock];
+  for (size_t first = 0; first < p.size(); first += kCodecBlock) {
+    const size_t n = std::min<size_t>(kCodecBlock, p.size() - first);
+    const size_t found = take_block(threshold, p.data() + first, n, static_cast<uint32_t>(first), block_values, block_places);
+    XDC_CHECK(taken + static_cast<int64_t>(found) <= k);
+    std::copy_n(block_values, found, values + taken);
+    std::copy_n(block_places, found, places + taken);
+    taken += static_cast<int64_t>(found);
     if (fed_back) {
-      feedback.after[i] = residual_of(p[i], decoded, feedback.before[i]);
+      float decoded[kCodecBlock] = {};
+      for (size_t i = 0; i < found; ++i) {
+        decoded[block_places[i] - first] = block_values[i];
+      }
+      keep_residuals(p.data() + first, decoded, feedback.before.data() + first, feedback.after.data() + first, n);
     }
   }
   XDC_CHECK(taken == k);
