@@ -212,7 +212,8 @@ void add_cost(const VariantFacts& facts, const Ledger& ledger, VariantReport& ou
   if (devices_priced && egress_priced) out.cost.total = devices + egress;
   // Every step sends the same bytes.
   if (out.cost.total && out.time_to_target_s && out.steps > 0 && out.elapsed_s > 0) {
-    out.cost.to_target = devices * *out.time_to_target_s / out.elapsed_s +
+    // An evaluation at the very end comes after the vote that ends the run, which belongs to no step.
+    out.cost.to_target = devices * std::min(1.0, *out.time_to_target_s / out.elapsed_s) +
                          egress * static_cast<double>(*out.steps_to_target) / static_cast<double>(out.steps);
   }
 }

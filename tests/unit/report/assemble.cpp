@@ -130,6 +130,10 @@ TEST_CASE("a cost is known only where everything is priced") {
   CHECK(sooner.to_target == Approx(*both.total / 2));
   facts.target = TargetReport{"accuracy", 0.99};
   CHECK_FALSE(assemble(facts, example_members()).value().cost.to_target);
+  facts.target = TargetReport{"accuracy", 0.9};
+  auto late = example_members();
+  late[0].evaluations.back().time_ns += 5'000'000;
+  CHECK(assemble(facts, late).value().cost.to_target == Approx(*both.total));
 }
 
 TEST_CASE("a percentile is the nearest rank") {
