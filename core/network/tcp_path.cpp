@@ -26,7 +26,7 @@ double least_bandwidth(const Topology& topology, int from, int to, const Route& 
   double least = std::numeric_limits<double>::infinity();
   for (const int end : {from, to}) {
     const auto& datacenter = topology.datacenters[static_cast<size_t>(end)];
-    least = std::min(least, datacenter.lan.bandwidth);
+    if (datacenter.lan.bandwidth > 0) least = std::min(least, datacenter.lan.bandwidth);  // 0: a topology of lines alone
     if (datacenter.uplink) least = std::min(least, datacenter.uplink->bandwidth);
   }
   for (const auto& hop : route.hops) {

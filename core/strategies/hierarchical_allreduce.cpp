@@ -320,7 +320,7 @@ ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
 }
 
 // Seconds one exchange takes on the lines alone: the messages one after another that latency is paid for, and the busiest
-// line's bytes at its rate.
+// line's bytes at its rate, or a pair's at that of its lanes' connections where windows make them slower.
 double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
   const int datacenters = static_cast<int>(topology.datacenters.size());
   const PairBytes pairs = payload_per_round(plan);
@@ -330,7 +330,8 @@ double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
     latency = std::max(latency, to_seconds(route->latency));
   }
   const int messages = spec_of(plan).exchange == Exchange::ring ? 2 * (datacenters - 1) : spec_of(plan).exchange == Exchange::mesh ? 2 : 1;
-  return busiest_line_seconds(topology, pairs) + latency * messages * static_cast<double>(plan.buckets.size());
+  const double bytes_s = std::max(busiest_line_seconds(topology, pairs), slowest_pair_seconds(topology, pairs, spec_of(plan).lanes));
+  return bytes_s + latency * messages * static_cast<double>(plan.buckets.size());
 }
 
 Status resolve(StrategyPlan& plan, const Topology& topology) {
