@@ -137,6 +137,23 @@ TEST_CASE("names that match nothing are refused with what there is") {
   CHECK_THAT(spoiled("topology.toml", "nodes = 2", "nodes = 2\ndevice = \"a100\""), Contains("a100_80g"));
 }
 
+TEST_CASE("a codec that the strategy cannot use is refused with the reason") {
+  const std::string_view tree = "strategy = { kind = \"hierarchical_allreduce\" }\ncodec = { wan = { kind = \"fp16\" } }";
+  CHECK_THAT(
+      spoiled("scenario.toml", tree, "strategy = { kind = \"ring_allreduce\" }\ncodec = { wan = { kind = \"top_k\", density = 0.1 } }"),
+      Contains("scenario.toml:") && Contains("codec.wan = top_k") && Contains("every hop of a ring"));
+  CHECK_THAT(
+      spoiled(
+          "scenario.toml", tree,
+          "strategy = { kind = \"hierarchical_allreduce\", exchange = \"mesh\" }\ncodec = { wan = { kind = \"top_k\", density = 0.1 } }"),
+      Contains("codec.wan = top_k") && Contains("allgather"));
+  CHECK_THAT(spoiled("scenario.toml", tree,
+                     "strategy = { kind = \"hierarchical_allreduce\" }\ncodec = { lan = { kind = \"top_k\", density = 0.1 } }"),
+             Contains("codec.lan = top_k"));
+  CHECK_THAT(spoiled("scenario.toml", "{ kind = \"fp16\" }", "{ kind = \"none\", error_feedback = true }"),
+             Contains("variant[2].codec.wan.error_feedback") && Contains("loses nothing"));
+}
+
 TEST_CASE("more samples than exist and batches beyond a rank's share are refused") {
   CHECK_THAT(spoiled("scenario.toml", "beijing = 640", "beijing = 641"), Contains("961") && Contains("960"));
   CHECK_THAT(spoiled("scenario.toml", "batch_per_rank = 16", "batch_per_rank = 321"), Contains("321"));
