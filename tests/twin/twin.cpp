@@ -143,8 +143,8 @@ std::string codec_variants() {
                                                             {ring, int8, stochastic}}};
   std::string text;
   for (size_t n = 0; n < choices.size(); ++n) {
-    text += fmt::format("[[variant]]\nname = \"c{}\"\nstrategy = {}\ncodec = {{ lan = {}, wan = {} }}\n", n, choices[n][0], choices[n][1],
-                        choices[n][2]);
+    text += fmt::format("[[variant]]\nname = \"c{}\"\nstrategy = {}\ncodec = {{ lan = {}, wan = {} }}\n{}", n, choices[n][0], choices[n][1],
+                        choices[n][2], n == 1 ? "commit = \"vote\"\n" : "");
   }
   return text;
 }
