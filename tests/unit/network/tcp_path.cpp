@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "exec/grpc/tuning.hpp"
+
 namespace xdc {
 namespace {
 
@@ -47,6 +49,12 @@ TEST_CASE("a message takes its bytes, its framing inside the stream and 90 bytes
   CHECK(p.wire_bytes(1'000'000) == 1'000'070 + 691 * 90);
   // Three gRPC messages, five frames: 56 + 15 + 45; 3454 segments.
   CHECK(p.wire_bytes(5'000'000) == 5'000'116 + 3454 * 90);
+}
+
+TEST_CASE("messages are framed as exec/grpc frames them") {
+  CHECK(kMessageHeaderBytes == static_cast<int64_t>(kHeaderBytes));
+  CHECK(kGrpcMessageBytes == static_cast<int64_t>(kChunkBytes));
+  CHECK(kHttp2FrameBytes == kMaxFrameBytes);
 }
 
 TEST_CASE("bigger packets have fewer headers, and the smallest along a route counts") {
