@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/process.hpp"
+#include "tests/cli/report_of.hpp"
 #include "tests/cli/workspace.hpp"
 
 namespace xdc::cli {
@@ -10,14 +11,6 @@ namespace {
 
 using Catch::Contains;
 using nlohmann::json;
-
-json report_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--json", "-"});
-  const auto done = sim(arguments);
-  INFO(done.err);
-  REQUIRE(done.exit_code == 0);
-  return json::parse(done.out);
-}
 
 std::vector<std::string> names(const json& report) {
   std::vector<std::string> out;

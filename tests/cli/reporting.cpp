@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/cli/process.hpp"
+#include "tests/cli/report_of.hpp"
 #include "tests/cli/workspace.hpp"
 
 namespace xdc::cli {
@@ -15,14 +16,6 @@ namespace {
 
 using Catch::Contains;
 using nlohmann::json;
-
-json report_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--json", "-"});
-  const auto done = sim(arguments);
-  INFO(done.err);
-  REQUIRE(done.exit_code == 0);
-  return json::parse(done.out);
-}
 
 void give_prices(const Workspace& workspace) {
   workspace.replace_in("topology.toml", "nodes = 2\n", "nodes = 2\ndevice_price_per_hour = 3600\negress_price_per_gb = 1000\n");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/process.hpp"
+#include "tests/cli/report_of.hpp"
 #include "tests/cli/workspace.hpp"
 
 namespace xdc::cli {
@@ -13,14 +14,11 @@ using Json = nlohmann::json;
 
 // The only variant left, with more --set.
 Json tree(const Workspace& workspace, const std::vector<std::string>& sets) {
-  std::vector<std::string> arguments{workspace.scenario(), "--variant", "tree", "--json", "-"};
+  std::vector<std::string> arguments{workspace.scenario(), "--variant", "tree"};
   for (const auto& set : sets) {
     arguments.insert(arguments.end(), {"--set", set});
   }
-  const auto done = sim(arguments);
-  INFO(done.err);
-  REQUIRE(done.exit_code == 0);
-  return Json::parse(done.out).at("variants")[0];
+  return report_of(arguments).at("variants")[0];
 }
 
 std::vector<double> losses(const Json& variant) { return variant.at("series").at("loss"); }
