@@ -7,7 +7,7 @@ struct Outgoing {
   Rank to = 0;
   int part = 0;
   ControlSum sum;
-  Bytes payload;
+  WireTensor wire;
 };
 
 // What has been encoded may travel once the stream has come to it: one wait for all of it.
@@ -18,14 +18,14 @@ Status start_sends(ExchangeSite& site, const ExchangeCall& call, Phase phase, co
   }
   XDC_TRY(finish(site, call.deadline));
   for (const auto& message : outgoing) {
-    sends.push_back(send(site, message.to, {call.round, phase, call.bucket, message.part}, message.sum, message.payload));
+    sends.push_back(send(site, message.to, {call.round, phase, call.bucket, message.part}, message.sum, message.wire));
   }
   return ok_status();
 }
 
 // acc = contributions in group order; `received` holds the others', in group order. `own` is this rank's value and the result's place.
-Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, const Reduction& reduction, std::span<Transfer> received,
-                                Tensor own, ControlSum own_sum) {
+Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, const Reduction& reduction, Range range,
+                                std::span<Transfer> received, Tensor own, ControlSum own_sum) {
   ControlSum total;
   Tensor acc;
   size_t next = 0;
@@ -35,17 +35,17 @@ Result<ControlSum> add_in_order(ExchangeSite& site, const ExchangeCall& call, co
     if (i != reduction.group.me) {
       auto& transfer = received[next++];
       XDC_TRY_ASSIGN(sum, await(site, transfer, call.deadline));
-      XDC_TRY_ASSIGN(term, decoded(site, site.codec(reduction.tier), transfer.bytes, transfer.elements));
+      XDC_TRY_ASSIGN(term, decoded(site, transfer.wire));
     }
     total = total + sum;
     if (i == 0) {
       acc = term;
     } else {
-      add(site, acc, term);
+      add(site, range, acc, term);
     }
   }
   if (reduction.group.me != 0) {
-    copy(site, own, acc);
+    copy(site, range, own, acc);
   }
   return total;
 }
@@ -56,7 +56,8 @@ struct PartOf {
   size_t index;
 
   Range range() const { return reduction.parts[index]; }
-  Tensor values(Tensor flat) const { return flat.range(range().begin, range().count); }
+  Tensor slice(const ExchangeSite& site, Tensor flat) const { return site.geometry.slice(flat, range()); }
+  const CodecSpec& codec(const ExchangeSite& site) const { return site.codec(reduction.tier); }
   Encoding encoding(Encoded what) const { return {reduction.tier, what, range(), 0}; }
   bool mine() const { return reduction.owner[index] == reduction.group.me; }
   Rank owner() const { return reduction.group.ranks[static_cast<size_t>(reduction.owner[index])]; }
@@ -93,13 +94,13 @@ std::vector<PartOf> parts_of(std::span<Reduction> reductions) {
 
 Status expect_from_all(ExchangeSite& site, const ExchangeCall& call, Phase phase, const PartOf& part, std::vector<Transfer>& received) {
   for (const Rank peer : part.peers()) {
-    XDC_TRY_ASSIGN(const Bytes room, inbox(site, site.codec(part.reduction.tier), part.range().count));
-    received.push_back(receive(site, peer, {call.round, phase, call.bucket, part.tag()}, room, part.range().count));
+    XDC_TRY_ASSIGN(const WireTensor room, inbox(site, part.codec(site), part.range()));
+    received.push_back(receive(site, peer, {call.round, phase, call.bucket, part.tag()}, room));
   }
   return ok_status();
 }
 
-void send_to_all(const PartOf& part, Bytes wire, std::vector<Outgoing>& outgoing) {
+void send_to_all(const PartOf& part, const WireTensor& wire, std::vector<Outgoing>& outgoing) {
   for (const Rank peer : part.peers()) {
     outgoing.push_back({peer, part.tag(), *part.sum(), wire});
   }
@@ -107,7 +108,8 @@ void send_to_all(const PartOf& part, Bytes wire, std::vector<Outgoing>& outgoing
 
 // Adds what was received for the part, the next of `received`, to this rank's own.
 Status add_received(ExchangeSite& site, const ExchangeCall& call, const PartOf& part, Tensor flat, std::span<Transfer>& received) {
-  XDC_TRY_ASSIGN(part.sum(), add_in_order(site, call, part.reduction, received.first(part.others()), part.values(flat), *part.sum()));
+  XDC_TRY_ASSIGN(part.sum(), add_in_order(site, call, part.reduction, part.range(), received.first(part.others()), part.slice(site, flat),
+                                          *part.sum()));
   received = received.subspan(part.others());
   return ok_status();
 }
@@ -123,7 +125,7 @@ Status direct_reduce_scatter(ExchangeSite& site, const ExchangeCall& call, Tenso
     if (part.mine()) {
       XDC_TRY(expect_from_all(site, call, Phase::reduce_scatter, part, received));
     } else {
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, part.encoding(Encoded::contribution), part.values(flat)));
+      XDC_TRY_ASSIGN(const WireTensor wire, encode(site, call, part.encoding(Encoded::contribution), part.slice(site, flat)));
       outgoing.push_back({part.owner(), part.tag(), *part.sum(), wire});
       part.sum().reset();
     }
@@ -145,16 +147,15 @@ Status direct_all_gather(ExchangeSite& site, const ExchangeCall& call, Tensor fl
   std::vector<Transfer> received;
   const auto parts = parts_of(reductions);
   for (const auto& part : parts) {
-    const CodecSpec& codec = site.codec(part.reduction.tier);
-    const Tensor values = part.values(flat);
+    const Tensor slice = part.slice(site, flat);
     if (!part.mine()) {
       // Without a codec the sum goes straight to its place.
-      XDC_TRY_ASSIGN(const Bytes room,
-                     codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, codec, part.range().count));
-      received.push_back(receive(site, part.owner(), {call.round, Phase::all_gather, call.bucket, part.tag()}, room, part.range().count));
+      XDC_TRY_ASSIGN(const WireTensor room, part.codec(site).kind == CodecKind::none ? Result<WireTensor>(plain(part.range(), slice))
+                                                                                     : inbox(site, part.codec(site), part.range()));
+      received.push_back(receive(site, part.owner(), {call.round, Phase::all_gather, call.bucket, part.tag()}, room));
     } else if (part.others() > 0) {
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, part.encoding(Encoded::finished), values));
-      XDC_TRY(keep_decoded(site, codec, wire, values));
+      XDC_TRY_ASSIGN(const WireTensor wire, encode(site, call, part.encoding(Encoded::finished), slice));
+      XDC_TRY(keep_decoded(site, wire, slice));
       send_to_all(part, wire, outgoing);
     }
   }
@@ -164,7 +165,7 @@ Status direct_all_gather(ExchangeSite& site, const ExchangeCall& call, Tensor fl
     if (!part.mine()) {
       auto& transfer = received[next++];
       XDC_TRY_ASSIGN(part.sum(), await(site, transfer, call.deadline));
-      XDC_TRY(keep_decoded(site, site.codec(part.reduction.tier), transfer.bytes, part.values(flat)));
+      XDC_TRY(keep_decoded(site, transfer.wire, part.slice(site, flat)));
     }
   }
   XDC_TRY(await_all(site, sends, call.deadline));
@@ -180,14 +181,14 @@ Status all_gather_sum(ExchangeSite& site, const ExchangeCall& call, Tensor flat,
     if (part.others() == 0) {
       continue;
     }
-    XDC_TRY_ASSIGN(Bytes wire, encode(site, call, part.encoding(Encoded::contribution), part.values(flat)));
-    if (site.codec(part.reduction.tier).kind == CodecKind::none) {
+    XDC_TRY_ASSIGN(WireTensor wire, encode(site, call, part.encoding(Encoded::contribution), part.slice(site, flat)));
+    if (wire.codec.kind == CodecKind::none) {
       // The sum will stand where the contribution stands, maybe while that is still on its way.
-      XDC_TRY_ASSIGN(const Bytes staged, site.scratch.take(static_cast<int64_t>(wire.size)));
-      copy(site, Tensor::flat(staged, DType::f32, part.range().count), part.values(flat));
-      wire = staged;
+      XDC_TRY_ASSIGN(wire, inbox(site, {}, part.range()));
+      XDC_TRY_ASSIGN(const Tensor staged, decoded(site, wire));
+      copy(site, part.range(), staged, part.slice(site, flat));
     }
-    XDC_TRY(keep_decoded(site, site.codec(part.reduction.tier), wire, part.values(flat)));
+    XDC_TRY(keep_decoded(site, wire, part.slice(site, flat)));
     XDC_TRY(expect_from_all(site, call, Phase::contribution, part, received));
     send_to_all(part, wire, outgoing);
   }

@@ -87,56 +87,62 @@ void Scratch::reset() {
   used_ = 0;
 }
 
-Result<Bytes> encode(ExchangeSite& site, const ExchangeCall& call, const Encoding& encoding, Tensor values) {
+Result<WireTensor> encode(ExchangeSite& site, const ExchangeCall& call, const Encoding& encoding, Tensor slice) {
   const CodecSpec& codec = site.codec(encoding.tier);
   if (codec.kind == CodecKind::none) {
-    return values.bytes;
+    return plain(encoding.range, slice);
   }
   EncodeArgs args;
   args.codec = codec;
-  args.x = values;
-  XDC_TRY_ASSIGN(args.wire, site.scratch.take(encoded_bytes(codec, values.elements())));
-  if (codec.error_feedback) {
-    args.residual_in = site.coding.before.of(encoding.tier, encoding.what, encoding.range);
-    args.residual_out = site.coding.after.of(encoding.tier, encoding.what, encoding.range);
+  args.x = slice;
+  XDC_TRY_ASSIGN(const WireTensor wire, inbox(site, codec, encoding.range));
+  args.wire = wire.bytes;
+  const Range elements = site.geometry.real(encoding.range);
+  if (codec.error_feedback && elements.count > 0) {
+    args.residual_in = site.coding.before.of(encoding.tier, encoding.what, elements);
+    args.residual_out = site.coding.after.of(encoding.tier, encoding.what, elements);
   }
   args.rounding = {site.coding.seed,   call.round,
                    site.coding.member, static_cast<uint32_t>(encoding.hop),
                    encoding.tier,      encoding.what == Encoded::finished};
-  args.first_element = encoding.range.begin;
-  site.device.charge(site.stream, encode_cost(codec, values.elements()));
+  args.first_element = elements.begin;
+  site.device.charge(site.stream, encode_cost(codec, encoding.range.count));
   site.device.kernels().encode(site.stream, args);
-  return args.wire;
+  return wire;
 }
 
-Result<Bytes> inbox(ExchangeSite& site, const CodecSpec& codec, int64_t n) { return site.scratch.take(encoded_bytes(codec, n)); }
+Result<WireTensor> inbox(ExchangeSite& site, const CodecSpec& codec, Range range) {
+  XDC_TRY_ASSIGN(const Bytes room, site.scratch.take(encoded_bytes(codec, site.geometry.real(range).count)));
+  return WireTensor{range, codec, room};
+}
 
-Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n) {
-  if (codec.kind == CodecKind::none) {
-    return Tensor::flat(wire, DType::f32, n);
+Result<Tensor> decoded(ExchangeSite& site, const WireTensor& wire) {
+  const int64_t n = site.geometry.real(wire.range).count;
+  if (wire.codec.kind == CodecKind::none) {
+    return Tensor::flat(wire.bytes, DType::f32, n);
   }
   XDC_TRY_ASSIGN(const Bytes room, site.scratch.take(n * 4));
-  const Tensor values = Tensor::flat(room, DType::f32, n);
-  XDC_TRY(keep_decoded(site, codec, wire, values));
-  return values;
+  const Tensor slice = Tensor::flat(room, DType::f32, n);
+  XDC_TRY(keep_decoded(site, wire, slice));
+  return slice;
 }
 
-Status keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values) {
-  if (codec.kind == CodecKind::none) {
+Status keep_decoded(ExchangeSite& site, const WireTensor& wire, Tensor slice) {
+  if (wire.codec.kind == CodecKind::none) {
     return ok_status();
   }
-  site.device.charge(site.stream, decode_cost(codec, values.elements()));
-  return site.device.kernels().decode(site.stream, codec, wire, values);
+  site.device.charge(site.stream, decode_cost(wire.codec, wire.range.count));
+  return site.device.kernels().decode(site.stream, wire.codec, wire.bytes, slice);
 }
 
-void add(ExchangeSite& site, Tensor acc, Tensor values) {
-  const auto n = static_cast<double>(acc.elements());
+void add(ExchangeSite& site, Range range, Tensor acc, Tensor slice) {
+  const auto n = static_cast<double>(range.count);
   site.device.charge(site.stream, {n, 12 * n});
-  site.device.kernels().add(site.stream, acc, values);
+  site.device.kernels().add(site.stream, acc, slice);
 }
 
-void copy(ExchangeSite& site, Tensor to, Tensor from) {
-  site.device.charge(site.stream, {0, 2 * static_cast<double>(to.bytes.size)});
+void copy(ExchangeSite& site, Range range, Tensor to, Tensor from) {
+  site.device.charge(site.stream, {0, 8 * static_cast<double>(range.count)});
   site.device.copy(site.stream, to.bytes, from.bytes);
 }
 
@@ -150,8 +156,7 @@ Transfer& Transfer::operator=(Transfer&& other) {
   sending = other.sending;
   tag = other.tag;
   control = std::move(other.control);
-  bytes = other.bytes;
-  elements = other.elements;
+  wire = other.wire;
   return *this;
 }
 
@@ -161,27 +166,26 @@ Transfer::~Transfer() {
   }
 }
 
-Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, Bytes payload) {
+Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, const WireTensor& wire) {
   Transfer transfer;
   transfer.communicator = &site.communicator;
   transfer.peer = to;
   transfer.sending = true;
   transfer.tag = tag;
-  transfer.bytes = payload;
-  transfer.work = site.communicator.isend(to, to_control(tag, sum), payload,
-                                          {static_cast<int64_t>(payload.size), payload.size > 0 ? Traffic::payload : Traffic::control});
+  transfer.wire = wire;
+  const WireSize size{encoded_bytes(wire.codec, wire.range.count), wire.range.count > 0 ? Traffic::payload : Traffic::control};
+  transfer.work = site.communicator.isend(to, to_control(tag, sum), wire.bytes, size);
   return transfer;
 }
 
-Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, Bytes payload, int64_t elements) {
+Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, const WireTensor& wire) {
   Transfer transfer;
   transfer.communicator = &site.communicator;
   transfer.peer = from;
   transfer.tag = tag;
   transfer.control = std::make_unique<ControlWords>();
-  transfer.bytes = payload;
-  transfer.elements = elements;
-  transfer.work = site.communicator.irecv(from, transfer.control.get(), payload);
+  transfer.wire = wire;
+  transfer.work = site.communicator.irecv(from, transfer.control.get(), wire.bytes);
   return transfer;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/codec/codec.hpp"
-#include "core/collectives/blocks.hpp"
+#include "core/collectives/geometry.hpp"
 #include "core/collectives/residuals.hpp"
 #include "core/seam/device.hpp"
 #include "core/seam/fabric.hpp"
@@ -77,13 +77,15 @@ struct Coding {
   Residuals before = {}, after = {};  // where a codec has error feedback: those of the state before the round, and of the one after
 };
 
-// Where an exchange runs: one communication lane of one member. `describe` names a rank of the communicator for messages.
+// Where an exchange runs: one communication lane of one member. `describe` names a rank of the communicator for messages. All ranges in
+// this room are planned ones; `geometry` knows which elements they are, and what they count for.
 struct ExchangeSite {
   Device& device;
   Stream stream;
   Communicator& communicator;
   Scratch& scratch;
   std::function<std::string(Rank)> describe;
+  Geometry geometry;
   Coding coding = {};
 
   const CodecSpec& codec(Tier tier) const { return coding.codecs.of(tier); }
@@ -104,17 +106,29 @@ struct Encoding {
   int hop = 0;  // how often it has been added to on its way
 };
 
-// Enqueues the encoding of `values`; the result is on the way when the stream says so. Codec none: the tensor's own bytes.
-Result<Bytes> encode(ExchangeSite& site, const ExchangeCall& call, const Encoding& encoding, Tensor values);
-// Where a message of n elements is to be received. With codec none these are the elements.
-Result<Bytes> inbox(ExchangeSite& site, const CodecSpec& codec, int64_t n);
+// A range as it travels: its real slice, encoded. An empty range is a message of control words alone.
+struct WireTensor {
+  Range range = {};
+  CodecSpec codec = {};  // none: the elements themselves
+  Bytes bytes = {};
+};
+
+// A range without a codec; `slice` holds its elements, or is the place for them.
+inline WireTensor plain(Range range, Tensor slice) { return {range, {}, slice.bytes}; }
+
+// In what follows `slice` is the real slice of the range, and the modelled device is charged for the planned elements.
+
+// Enqueues the encoding of `slice`; the result is on the way when the stream says so. Codec none: the tensor's own bytes.
+Result<WireTensor> encode(ExchangeSite& site, const ExchangeCall& call, const Encoding& encoding, Tensor slice);
+// Where a range is to be received. With codec none these are the elements.
+Result<WireTensor> inbox(ExchangeSite& site, const CodecSpec& codec, Range range);
 // The elements of a received message: with codec none the bytes themselves, else decoded into new scratch.
 // Errors: failed, when the bytes are no encoding.
-Result<Tensor> decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, int64_t n);
-// values = decode(wire): what an encoder does to the copy that it keeps. Nothing with codec none.
-Status keep_decoded(ExchangeSite& site, const CodecSpec& codec, Bytes wire, Tensor values);
-void add(ExchangeSite& site, Tensor acc, Tensor values);
-void copy(ExchangeSite& site, Tensor to, Tensor from);
+Result<Tensor> decoded(ExchangeSite& site, const WireTensor& wire);
+// slice = decode(wire): what an encoder does to the copy that it keeps. Nothing with codec none.
+Status keep_decoded(ExchangeSite& site, const WireTensor& wire, Tensor slice);
+void add(ExchangeSite& site, Range range, Tensor acc, Tensor slice);
+void copy(ExchangeSite& site, Range range, Tensor to, Tensor from);
 
 // Blocks until all that was enqueued on the site's stream is done.
 Status finish(ExchangeSite& site, Deadline deadline);
@@ -133,13 +147,12 @@ struct Transfer {
   bool sending = false;
   MessageTag tag;
   std::unique_ptr<ControlWords> control;  // receiving
-  Bytes bytes;
-  int64_t elements = 0;
+  WireTensor wire;
 };
 
-// Starts a message. The payload is finished (see finish()).
-Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, Bytes payload);
-Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, Bytes payload, int64_t elements);
+// Starts a message. What travels is finished (see finish()).
+Transfer send(ExchangeSite& site, Rank to, const MessageTag& tag, ControlSum sum, const WireTensor& wire);
+Transfer receive(ExchangeSite& site, Rank from, const MessageTag& tag, const WireTensor& wire);
 
 // Waits for one transfer. The sum is what came with it (zero when sending). Errors name peer, round, bucket and part, and break
 // the communicator: also a timeout, because an exchange that misses a message cannot go on.

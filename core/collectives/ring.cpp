@@ -14,8 +14,8 @@ CodecSpec finished_codec(const ExchangeSite& site, const RingReduction& ring) {
 
 // What one ring is doing. Received chunks take (n-1)/n S of scratch in all: each keeps a place of its own until the bucket is done.
 struct RingState {
-  std::vector<ControlSum> sums;  // per chunk, as far as known here
-  std::vector<Bytes> finished;   // per chunk, the encoded sum as it travels
+  std::vector<ControlSum> sums;      // per chunk, as far as known here
+  std::vector<WireTensor> finished;  // per chunk, the encoded sum as it travels
   Transfer sending, receiving;
   bool has_sending = false, has_receiving = false;
 };
@@ -43,14 +43,14 @@ Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     const Range in_range = ring.chunks[static_cast<size_t>(in)];
     const Range out_range = ring.chunks[static_cast<size_t>(out)];
     if (in_range.count > 0) {
-      XDC_TRY_ASSIGN(const Bytes room, inbox(site, site.codec(ring.hop[static_cast<size_t>(previous)]), in_range.count));
-      states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)],
-                                    {call.round, Phase::reduce_scatter, call.bucket, in}, room, in_range.count);
+      XDC_TRY_ASSIGN(const WireTensor room, inbox(site, site.codec(ring.hop[static_cast<size_t>(previous)]), in_range));
+      states[r].receiving =
+          receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::reduce_scatter, call.bucket, in}, room);
       states[r].has_receiving = true;
     }
     if (out_range.count > 0) {
       const Encoding encoding{ring.hop[static_cast<size_t>(ring.group.me)], Encoded::contribution, out_range, step};
-      XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, encoding, flat.range(out_range.begin, out_range.count)));
+      XDC_TRY_ASSIGN(const WireTensor wire, encode(site, call, encoding, site.geometry.slice(flat, out_range)));
       XDC_TRY(finish(site, call.deadline));
       XDC_TRY(wait_for_send(site, call, states[r]));
       states[r].sending = send(site, ring.group.ranks[static_cast<size_t>(wrapped(ring.group.me + 1, n))],
@@ -62,14 +62,12 @@ Status reduce_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     if (!states[r].has_receiving) {
       continue;
     }
-    auto& ring = rings[r];
     auto& transfer = states[r].receiving;
     XDC_TRY_ASSIGN(const ControlSum sum, await(site, transfer, call.deadline));
     states[r].has_receiving = false;
     const auto in = static_cast<size_t>(transfer.tag.part);
-    const Tier hop = ring.hop[static_cast<size_t>(wrapped(ring.group.me - 1, ring.group.size()))];
-    XDC_TRY_ASSIGN(const Tensor term, decoded(site, site.codec(hop), transfer.bytes, transfer.elements));
-    add(site, flat.range(ring.chunks[in].begin, ring.chunks[in].count), term);
+    XDC_TRY_ASSIGN(const Tensor term, decoded(site, transfer.wire));
+    add(site, transfer.wire.range, site.geometry.slice(flat, transfer.wire.range), term);
     states[r].sums[in] = states[r].sums[in] + sum;
   }
   return ok_status();
@@ -91,10 +89,11 @@ Status gather_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     XDC_TRY(wait_for_send(site, call, states[r]));
     if (in_range.count > 0) {
       const CodecSpec codec = finished_codec(site, ring);
-      const Tensor values = flat.range(in_range.begin, in_range.count);
-      XDC_TRY_ASSIGN(const Bytes room, codec.kind == CodecKind::none ? Result<Bytes>(values.bytes) : inbox(site, codec, in_range.count));
-      states[r].receiving = receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::all_gather, call.bucket, in},
-                                    room, in_range.count);
+      XDC_TRY_ASSIGN(const WireTensor room, codec.kind == CodecKind::none
+                                                ? Result<WireTensor>(plain(in_range, site.geometry.slice(flat, in_range)))
+                                                : inbox(site, codec, in_range));
+      states[r].receiving =
+          receive(site, ring.group.ranks[static_cast<size_t>(previous)], {call.round, Phase::all_gather, call.bucket, in}, room);
       states[r].has_receiving = true;
     }
     if (ring.chunks[static_cast<size_t>(out)].count > 0) {
@@ -112,9 +111,8 @@ Status gather_step(ExchangeSite& site, const ExchangeCall& call, Tensor flat, st
     const auto in = static_cast<size_t>(transfer.tag.part);
     XDC_TRY_ASSIGN(states[r].sums[in], await(site, transfer, call.deadline));
     states[r].has_receiving = false;
-    states[r].finished[in] = transfer.bytes;
-    const Range range = rings[r].chunks[in];
-    XDC_TRY(keep_decoded(site, finished_codec(site, rings[r]), transfer.bytes, flat.range(range.begin, range.count)));
+    states[r].finished[in] = transfer.wire;
+    XDC_TRY(keep_decoded(site, transfer.wire, site.geometry.slice(flat, transfer.wire.range)));
   }
   return ok_status();
 }
@@ -126,12 +124,12 @@ Status encode_finished(ExchangeSite& site, const ExchangeCall& call, Tensor flat
     auto& ring = rings[r];
     const auto own = static_cast<size_t>(wrapped(ring.group.me + 1, ring.group.size()));
     const Range range = ring.chunks[own];
-    const Tensor values = flat.range(range.begin, range.count);
+    const Tensor slice = site.geometry.slice(flat, range);
     const auto tier = finished_tier(ring, site.coding.codecs);
-    states[r].finished[own] = values.bytes;
+    states[r].finished[own] = plain(range, slice);
     if (tier && range.count > 0) {
-      XDC_TRY_ASSIGN(states[r].finished[own], encode(site, call, {*tier, Encoded::finished, range, 0}, values));
-      XDC_TRY(keep_decoded(site, site.codec(*tier), states[r].finished[own], values));
+      XDC_TRY_ASSIGN(states[r].finished[own], encode(site, call, {*tier, Encoded::finished, range, 0}, slice));
+      XDC_TRY(keep_decoded(site, states[r].finished[own], slice));
     }
   }
   return finish(site, call.deadline);

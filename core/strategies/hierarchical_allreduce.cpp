@@ -70,6 +70,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
                       *communicator_,
                       scratch_,
                       [this](Rank r) { return plan_.cluster.describe(r); },
+                      plan_.geometry(),
                       coding_of(plan_, self_, round)};
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -155,18 +156,19 @@ class HierarchicalAllReduce : public WorkerStrategy {
   Status round_trip(ExchangeSite& site, const ExchangeCall& call, Tensor gradient, const Reduction& inside, Encoded what) {
     for (size_t p = 0; p < inside.parts.size(); ++p) {
       if ((inside.owner[p] == inside.group.me) == (what == Encoded::finished) && inside.parts[p].count > 0) {
-        const Tensor values = gradient.range(inside.parts[p].begin, inside.parts[p].count);
-        XDC_TRY_ASSIGN(const Bytes wire, encode(site, call, {inside.tier, what, inside.parts[p], 0}, values));
-        XDC_TRY(keep_decoded(site, site.codec(inside.tier), wire, values));
+        const Tensor slice = site.geometry.slice(gradient, inside.parts[p]);
+        XDC_TRY_ASSIGN(const WireTensor wire, encode(site, call, {inside.tier, what, inside.parts[p], 0}, slice));
+        XDC_TRY(keep_decoded(site, wire, slice));
       }
     }
     return ok_status();
   }
 
-  static std::vector<Part> native_parts(const Reduction& inside) {
+  std::vector<Part> native_parts(const Reduction& inside) const {
     std::vector<Part> parts;
     for (size_t p = 0; p < inside.parts.size(); ++p) {
-      parts.push_back({inside.parts[p].begin, inside.parts[p].count, inside.owner[p]});
+      const Range elements = plan_.geometry().real(inside.parts[p]);
+      parts.push_back({elements.begin, elements.count, inside.owner[p]});
     }
     return parts;
   }
@@ -273,11 +275,11 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
         for (int b = 0; b < datacenters; ++b) {
           int64_t bytes = 0;
           if (a != b && spec_of(plan).exchange == Exchange::mesh) {
-            bytes = mesh_pair_bytes(parts, a, b, plan.codecs.wan);
+            bytes = mesh_pair_bytes(plan.geometry(), parts, a, b, plan.codecs.wan);
           } else if (a != b && spec_of(plan).exchange == Exchange::allgather) {
-            bytes = allgather_pair_bytes(shard, plan.codecs.wan);
+            bytes = allgather_pair_bytes(plan.geometry(), shard, plan.codecs.wan);
           } else if (b == (a + 1) % datacenters && a != b) {
-            bytes = ring_edge_bytes(parts, a, plan.codecs.wan, plan.codecs.wan);
+            bytes = ring_edge_bytes(plan.geometry(), parts, a, plan.codecs.wan, plan.codecs.wan);
           }
           if (bytes > 0) {
             pairs[{a, b}] += bytes;
@@ -292,12 +294,13 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
 ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
   const Hierarchy hierarchy(plan.cluster, spec_of(plan).lanes, self);
   const Exchange exchange = spec_of(plan).exchange;
+  const Geometry geometry = plan.geometry();
   const auto what = [](bool mine) { return mine ? Encoded::finished : Encoded::contribution; };
   ResidualPlan kept;
   for (const Range bucket : plan.buckets) {
     const Reduction inside = hierarchy.inside(bucket, {});
     for (size_t p = 0; p < inside.parts.size() && plan.codecs.lan.error_feedback && hierarchy.gathers_inside(); ++p) {
-      kept.add(Tier::lan, what(inside.owner[p] == inside.group.me), inside.parts[p]);
+      kept.add(Tier::lan, what(inside.owner[p] == inside.group.me), geometry.real(inside.parts[p]));
     }
     if (!plan.codecs.wan.error_feedback || plan.cluster.datacenters.size() < 2) {
       continue;
@@ -305,14 +308,14 @@ ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
     for (const int lane : hierarchy.lanes_of_self()) {
       const Range shard = inside.parts[static_cast<size_t>(lane)];
       if (exchange == Exchange::allgather) {
-        kept.add(Tier::wan, Encoded::contribution, shard);
+        kept.add(Tier::wan, Encoded::contribution, geometry.real(shard));
         continue;
       }
       // A ring finishes a chunk at the datacenter before the one that began it.
       const auto parts = deal(shard, static_cast<int>(plan.cluster.datacenters.size()));
       const size_t mine = (static_cast<size_t>(hierarchy.datacenter()) + (exchange == Exchange::ring ? 1 : 0)) % parts.size();
       for (size_t p = 0; p < parts.size(); ++p) {
-        kept.add(Tier::wan, what(p == mine), parts[p]);
+        kept.add(Tier::wan, what(p == mine), geometry.real(parts[p]));
       }
     }
   }

@@ -42,7 +42,7 @@ class ParameterServerWorker : public WorkerStrategy {
   }
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), coding_of(plan_, self_, round)};
+    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), plan_.geometry(), coding_of(plan_, self_, round)};
     std::vector<Transfer> pushes, pulls;
     scratch_.reset();
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -67,15 +67,15 @@ class ParameterServerWorker : public WorkerStrategy {
  private:
   Status push(ExchangeSite& site, const WorkerRound& round, size_t b, std::vector<Transfer>& pushes, std::vector<Transfer>& pulls) {
     const auto servers = plan_.cluster.servers();
-    std::vector<Bytes> wires(servers.size());
+    std::vector<WireTensor> wires(servers.size());
     for (size_t s = 0; s < servers.size(); ++s) {
       const Range range = piece(plan_, b, static_cast<int>(s));
       if (range.count == 0) {
         continue;
       }
       const Encoding encoding{plan_.tier_between(self_, servers[s]), Encoded::contribution, range, 0};
-      XDC_TRY_ASSIGN(wires[s], encode(site, {round.round, static_cast<int>(b), round.deadline}, encoding,
-                                      round.gradient.range(range.begin, range.count)));
+      XDC_TRY_ASSIGN(
+          wires[s], encode(site, {round.round, static_cast<int>(b), round.deadline}, encoding, site.geometry.slice(round.gradient, range)));
     }
     XDC_TRY(finish(site, round.deadline));
     for (size_t s = 0; s < servers.size(); ++s) {
@@ -83,8 +83,8 @@ class ParameterServerWorker : public WorkerStrategy {
       if (range.count > 0) {
         const int bucket = static_cast<int>(b), part = static_cast<int>(s);
         pushes.push_back(send(site, servers[s], {round.round, Phase::push, bucket, part}, round.own, wires[s]));
-        const Bytes place = round.parameters_after.range(range.begin, range.count).bytes;
-        pulls.push_back(receive(site, servers[s], {round.round, Phase::pull, bucket, part}, place, range.count));
+        const WireTensor place = plain(range, site.geometry.slice(round.parameters_after, range));
+        pulls.push_back(receive(site, servers[s], {round.round, Phase::pull, bucket, part}, place));
       }
     }
     return ok_status();
@@ -117,7 +117,7 @@ class ParameterServer : public ServerStrategy {
   }
 
   Result<ControlSum> serve(const ServerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), {plan_.codecs}};
+    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), plan_.geometry(), {plan_.codecs}};
     std::vector<Transfer> answers;
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -131,7 +131,7 @@ class ParameterServer : public ServerStrategy {
       XDC_TRY(total.meet(sum));
       update(round, range, gradient);
       XDC_TRY(finish(site, round.deadline));
-      const Bytes fresh = round.parameters_after.range(range.begin - owned().begin, range.count).bytes;
+      const WireTensor fresh = plain(range, site.geometry.slice_of(round.parameters_after, owned(), range));
       for (const MemberId worker : plan_.cluster.workers_view(0).members) {
         answers.push_back(send(site, worker, {round.round, Phase::pull, static_cast<int>(b), shard_}, sum, fresh));
       }
@@ -151,25 +151,25 @@ class ParameterServer : public ServerStrategy {
   Result<Tensor> collect(ExchangeSite& site, const ServerRound& round, size_t b, Range range, ControlSum& sum) {
     std::vector<Transfer> pushes;
     for (const MemberId worker : plan_.cluster.workers_view(0).members) {
-      XDC_TRY_ASSIGN(const Bytes room, inbox(site, plan_.codec_between(worker, self_), range.count));
-      pushes.push_back(receive(site, worker, {round.round, Phase::push, static_cast<int>(b), shard_}, room, range.count));
+      XDC_TRY_ASSIGN(const WireTensor room, inbox(site, plan_.codec_between(worker, self_), range));
+      pushes.push_back(receive(site, worker, {round.round, Phase::push, static_cast<int>(b), shard_}, room));
     }
     Tensor acc;
     for (auto& push : pushes) {
       XDC_TRY_ASSIGN(const ControlSum own, await(site, push, round.deadline));
       sum = sum + own;
-      XDC_TRY_ASSIGN(const Tensor term, decoded(site, plan_.codec_between(push.peer, self_), push.bytes, range.count));
+      XDC_TRY_ASSIGN(const Tensor term, decoded(site, push.wire));
       if (&push == &pushes.front()) {
         acc = term;
       } else {
-        add(site, acc, term);
+        add(site, range, acc, term);
       }
     }
     return acc;
   }
 
   void update(const ServerRound& round, Range range, Tensor gradient) {
-    const auto own = [&](Tensor t) { return t.range(range.begin - owned().begin, range.count); };
+    const auto own = [&](Tensor t) { return plan_.geometry().slice_of(t, owned(), range); };
     std::vector<Tensor> before, after;
     for (size_t i = 0; i < round.state_before.size(); ++i) {
       before.push_back(own(round.state_before[i]));
@@ -212,10 +212,11 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
   const int home = std::get<ParameterServerSpec>(plan.spec).placement;
   PairBytes pairs;
   // Piece by piece: of each one top_k sends a whole number of elements.
-  int64_t pushed = 0;
+  int64_t pushed = 0, pulled = 0;
   for (size_t b = 0; b < plan.buckets.size(); ++b) {
     for (int s = 0; s < std::get<ParameterServerSpec>(plan.spec).shards; ++s) {
-      pushed += encoded_bytes(plan.codecs.wan, piece(plan, b, s).count);
+      pushed += plan.geometry().wire_bytes(plan.codecs.wan, piece(plan, b, s));
+      pulled += plan.geometry().wire_bytes({}, piece(plan, b, s));
     }
   }
   for (size_t d = 0; d < plan.cluster.datacenters.size(); ++d) {
@@ -223,7 +224,7 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
     const auto workers = static_cast<int64_t>(plan.cluster.workers_of(away).size());
     if (away != home && workers > 0) {
       pairs[{away, home}] = workers * pushed;
-      pairs[{home, away}] = workers * 4 * plan.parameters;
+      pairs[{home, away}] = workers * pulled;
     }
   }
   return pairs;
@@ -236,7 +237,7 @@ ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
     for (size_t s = 0; s < servers.size(); ++s) {
       const Tier tier = plan.tier_between(self, servers[s]);
       if (plan.codecs.of(tier).error_feedback) {
-        kept.add(tier, Encoded::contribution, piece(plan, b, static_cast<int>(s)));
+        kept.add(tier, Encoded::contribution, plan.geometry().real(piece(plan, b, static_cast<int>(s))));
       }
     }
   }

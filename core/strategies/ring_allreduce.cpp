@@ -69,6 +69,7 @@ class RingAllReduce : public WorkerStrategy {
                       *communicator_,
                       scratch_,
                       [this](Rank r) { return plan_.cluster.describe(r); },
+                      plan_.geometry(),
                       coding_of(plan_, self_, round)};
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -122,7 +123,7 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
       };
       if (datacenter(i) != datacenter(i + 1)) {
         pairs[{datacenter(i), datacenter(i + 1)}] +=
-            ring_edge_bytes(ring.chunks, i, plan.codecs.of(ring.hop[static_cast<size_t>(i)]), finished);
+            ring_edge_bytes(plan.geometry(), ring.chunks, i, plan.codecs.of(ring.hop[static_cast<size_t>(i)]), finished);
       }
     }
   }
@@ -139,10 +140,10 @@ ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
     const auto finished = finished_tier(ring, plan.codecs);
     for (size_t c = 0; c < n && n > 1; ++c) {
       if (c != (me + 1) % n && plan.codecs.of(ring.hop[me]).error_feedback) {
-        kept.add(ring.hop[me], Encoded::contribution, ring.chunks[c]);
+        kept.add(ring.hop[me], Encoded::contribution, plan.geometry().real(ring.chunks[c]));
       }
       if (c == (me + 1) % n && finished && plan.codecs.of(*finished).error_feedback) {
-        kept.add(*finished, Encoded::finished, ring.chunks[c]);
+        kept.add(*finished, Encoded::finished, plan.geometry().real(ring.chunks[c]));
       }
     }
   }

@@ -50,14 +50,15 @@ Status CommitVote::connect(const View& view, Deadline deadline) {
 }
 
 Result<int64_t> CommitVote::lowest_applied(int64_t applied, Deadline deadline) {
-  ExchangeSite site{env_.device, Stream{}, *communicator_, scratch_,
-                    [this](Rank r) { return cluster_.describe(view_.members[static_cast<size_t>(r)]); }};
+  ExchangeSite site{
+      env_.device, Stream{}, *communicator_, scratch_, [this](Rank r) { return cluster_.describe(view_.members[static_cast<size_t>(r)]); },
+      {}};
   const MessageTag vote{++votes_, Phase::vote, 0, 0};
   const MessageTag verdict{votes_, Phase::verdict, 0, 0};
   int64_t lowest = applied;
   if (communicator_->rank() != 0) {
     auto sending = send(site, 0, vote, {applied, 0}, {});
-    auto answer = receive(site, 0, verdict, {}, 0);
+    auto answer = receive(site, 0, verdict, {});
     XDC_TRY_ASSIGN(const ControlSum agreed, await(site, answer, deadline));
     XDC_TRY_ASSIGN(const ControlSum sent, await(site, sending, deadline));
     static_cast<void>(sent);
@@ -65,7 +66,7 @@ Result<int64_t> CommitVote::lowest_applied(int64_t applied, Deadline deadline) {
   } else {
     std::vector<Transfer> votes, verdicts;
     for (Rank r = 1; r < communicator_->size(); ++r) {
-      votes.push_back(receive(site, r, vote, {}, 0));
+      votes.push_back(receive(site, r, vote, {}));
     }
     for (auto& transfer : votes) {
       XDC_TRY_ASSIGN(const ControlSum theirs, await(site, transfer, deadline));

@@ -21,9 +21,14 @@ struct StrategyPlan {
   StrategySpec spec;
   Cluster cluster;
   std::vector<Range> buckets;  // in the order in which backward finishes them
-  int64_t parameters = 0;
+  int64_t parameters = 0;      // what is dealt out: all ranges are of these
   TierCodecs codecs;
   uint64_t seed = 0;  // of the scenario: what stochastic rounding draws under
+  // Elements that tensors hold; 0: those of `parameters`. And whose bytes a message counts as.
+  int64_t real_parameters = 0;
+  bool counts_planned = true;
+
+  Geometry geometry() const { return {parameters, real_parameters == 0 ? parameters : real_parameters, counts_planned}; }
 
   // Ranks take steps of their own, and agree on parameters at the end of each round.
   bool trains_locally() const { return std::holds_alternative<LocalSgdSpec>(spec); }
@@ -41,8 +46,8 @@ struct WorkerRound {
   int64_t round = 0;  // from 1
   Deadline deadline;
   ControlSum own;
-  Tensor gradient;          // f32 [parameters]: this rank's part of a weighted mean; becomes the mean where `yields` says so
-  Tensor parameters_after;  // f32 [parameters]: where new parameters go, where `yields` says so
+  Tensor gradient;          // f32 [geometry().real()]: this rank's part of a weighted mean; becomes the mean where `yields` says so
+  Tensor parameters_after;  // f32 [geometry().real()]: where new parameters go, where `yields` says so
   // Blocks until backward has finished the bucket. Called once for each, in order.
   std::function<Status(int bucket)> wait_bucket;
   // What encodings lost before this round, and what they have lost after it (StrategyKind::residuals).
@@ -70,7 +75,7 @@ class WorkerStrategy {
   virtual void abort(const Error& error) = 0;
 };
 
-// One round as a server sees it. Its tensors hold its own elements only: element 0 is `first` of the flat buffer.
+// One round as a server sees it. Its tensors hold its own elements only: the real slice of what it owns.
 struct ServerRound {
   int64_t round = 0;
   Deadline deadline;
@@ -81,7 +86,7 @@ struct ServerRound {
 class ServerStrategy {
  public:
   virtual ~ServerStrategy() = default;
-  // The elements that live here.
+  // What lives here, of plan.parameters.
   virtual Range owned() const = 0;
   virtual Status connect(const View& everyone, Deadline deadline) = 0;
   virtual Result<ControlSum> serve(const ServerRound& round) = 0;
