@@ -27,9 +27,7 @@ const char* name_of(CollectiveGroup::Kind kind) {
 }
 
 bool same(const CollectiveGroup::Call& a, const CollectiveGroup::Call& b) {
-  const auto equal = [](const Part& x, const Part& y) { return x.offset == y.offset && x.count == y.count && x.owner == y.owner; };
-  return a.kind == b.kind && a.elements == b.elements && a.dtype == b.dtype && a.wire_bytes == b.wire_bytes &&
-         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), equal);
+  return a.kind == b.kind && a.elements == b.elements && a.dtype == b.dtype && a.wire_bytes == b.wire_bytes && a.parts == b.parts;
 }
 
 }  // namespace
@@ -109,12 +107,13 @@ void CollectiveGroup::leave(Rank rank, const std::string& why) {
              });
 }
 
-// Each part's share of the whole as charged.
+// What each rank's parts are charged as; an all_reduce deals its own, each with its share of the whole.
 std::vector<double> CollectiveGroup::part_bytes() const {
   const double per_element = call_.elements == 0 ? 0 : static_cast<double>(call_.wire_bytes) / static_cast<double>(call_.elements);
   std::vector<double> bytes(static_cast<size_t>(size()));
   for (const auto& part : call_.parts) {
-    bytes[static_cast<size_t>(part.owner)] += static_cast<double>(part.count) * per_element;
+    bytes[static_cast<size_t>(part.owner)] +=
+        call_.kind == Kind::all_reduce ? static_cast<double>(part.count) * per_element : static_cast<double>(part.wire_bytes);
   }
   return bytes;
 }
@@ -187,12 +186,12 @@ Status SimCollectives::all_reduce(Tensor inout, int64_t wire_bytes, Deadline dea
   return call(CollectiveGroup::Kind::all_reduce, inout, std::move(parts), wire_bytes, deadline);
 }
 
-Status SimCollectives::reduce_scatter(Tensor inout, std::span<const Part> parts, int64_t wire_bytes, Deadline deadline) {
-  return call(CollectiveGroup::Kind::reduce_scatter, inout, {parts.begin(), parts.end()}, wire_bytes, deadline);
+Status SimCollectives::reduce_scatter(Tensor inout, std::span<const Part> parts, Deadline deadline) {
+  return call(CollectiveGroup::Kind::reduce_scatter, inout, {parts.begin(), parts.end()}, 0, deadline);
 }
 
-Status SimCollectives::all_gather(Tensor inout, std::span<const Part> parts, int64_t wire_bytes, Deadline deadline) {
-  return call(CollectiveGroup::Kind::all_gather, inout, {parts.begin(), parts.end()}, wire_bytes, deadline);
+Status SimCollectives::all_gather(Tensor inout, std::span<const Part> parts, Deadline deadline) {
+  return call(CollectiveGroup::Kind::all_gather, inout, {parts.begin(), parts.end()}, 0, deadline);
 }
 
 Status SimCollectives::broadcast(Tensor inout, Rank root, int64_t wire_bytes, Deadline deadline) {

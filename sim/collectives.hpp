@@ -78,8 +78,8 @@ class SimCollectives final : public Collectives {
   ~SimCollectives() override;
 
   Status all_reduce(Tensor inout, int64_t wire_bytes, Deadline deadline) override;
-  Status reduce_scatter(Tensor inout, std::span<const Part> parts, int64_t wire_bytes, Deadline deadline) override;
-  Status all_gather(Tensor inout, std::span<const Part> parts, int64_t wire_bytes, Deadline deadline) override;
+  Status reduce_scatter(Tensor inout, std::span<const Part> parts, Deadline deadline) override;
+  Status all_gather(Tensor inout, std::span<const Part> parts, Deadline deadline) override;
   Status broadcast(Tensor inout, Rank root, int64_t wire_bytes, Deadline deadline) override;
   void abort(Error error) override;
 

@@ -87,12 +87,14 @@ struct Part {
   int64_t offset = 0;
   int64_t count = 0;
   Rank owner = 0;
+  int64_t wire_bytes = 0;  // as charged
+  friend bool operator==(const Part&, const Part&) = default;
 };
 
 // Collectives that the hardware does better than we could (NCCL), between devices of one datacenter. Blocking: returns
 // when the result is finished, stream order included. Every rank calls with the same shapes in the same order. Sums add
 // in rank order where the world can (sim does; NCCL is held to a tolerance). `wire_bytes` is the size of the whole tensor
-// as charged and counted. Errors: timeout, peer_lost, aborted, failed; each breaks it, for good. One lane owns it.
+// as charged. Errors: timeout, peer_lost, aborted, failed; each breaks it, for good. One lane owns it.
 // Tensors are f32 in device memory, or i64 counts in pinned memory: counts are control, real even in a phantom run.
 class Collectives {
  public:
@@ -100,9 +102,9 @@ class Collectives {
   // inout[i] = sum over ranks of inout[i].
   virtual Status all_reduce(Tensor inout, int64_t wire_bytes, Deadline deadline) = 0;
   // For each part, on its owner only: inout[part] = sum over ranks. Elsewhere the part's contents are undefined.
-  virtual Status reduce_scatter(Tensor inout, std::span<const Part> parts, int64_t wire_bytes, Deadline deadline) = 0;
+  virtual Status reduce_scatter(Tensor inout, std::span<const Part> parts, Deadline deadline) = 0;
   // For each part: every rank's inout[part] = its owner's.
-  virtual Status all_gather(Tensor inout, std::span<const Part> parts, int64_t wire_bytes, Deadline deadline) = 0;
+  virtual Status all_gather(Tensor inout, std::span<const Part> parts, Deadline deadline) = 0;
   // Every rank's inout = root's.
   virtual Status broadcast(Tensor inout, Rank root, int64_t wire_bytes, Deadline deadline) = 0;
   // As Communicator::abort.

@@ -164,18 +164,18 @@ class HierarchicalAllReduce : public WorkerStrategy {
     return ok_status();
   }
 
-  std::vector<Part> native_parts(const Reduction& inside) const {
+  // The parts of a bucket, within its slice: the other buckets may not be finished yet, and are no part of it.
+  std::vector<Part> native_parts(const ExchangeSite& site, const ExchangeCall& call, const Reduction& inside) const {
+    const int64_t begin = site.geometry.real(bucket_of(call)).begin;
     std::vector<Part> parts;
     for (size_t p = 0; p < inside.parts.size(); ++p) {
-      const Range elements = plan_.geometry().real(inside.parts[p]);
-      parts.push_back({elements.begin, elements.count, inside.owner[p]});
+      const Range elements = site.geometry.real(inside.parts[p]);
+      parts.push_back({elements.begin - begin, elements.count, inside.owner[p], encoded_bytes(plan_.codecs.lan, inside.parts[p].count)});
     }
     return parts;
   }
 
-  int64_t native_bytes(const ExchangeCall& call) const {
-    return encoded_bytes(plan_.codecs.lan, plan_.buckets[static_cast<size_t>(call.bucket)].count);
-  }
+  Range bucket_of(const ExchangeCall& call) const { return plan_.buckets[static_cast<size_t>(call.bucket)]; }
 
   std::span<int64_t> counts() { return {reinterpret_cast<int64_t*>(counts_->bytes().host().data()), 2}; }
   Tensor counts_tensor() { return Tensor::flat(counts_->bytes(), DType::i64, 2); }
@@ -190,7 +190,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
     }
     XDC_TRY(round_trip(site, call, round.gradient, inside, Encoded::contribution));
     XDC_TRY(finish(site, call.deadline));
-    XDC_TRY(native_->reduce_scatter(round.gradient, native_parts(inside), native_bytes(call), call.deadline));
+    XDC_TRY(native_->reduce_scatter(site.geometry.slice(round.gradient, bucket_of(call)), native_parts(site, call, inside), call.deadline));
     for (size_t p = 0; p < inside.parts.size(); ++p) {
       inside.sums[p].reset();
       if (inside.owner[p] == inside.group.me && inside.parts[p].count > 0) {
@@ -203,7 +203,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
   Status native_all_gather(ExchangeSite& site, const ExchangeCall& call, const WorkerRound& round, Reduction& inside) {
     XDC_TRY(round_trip(site, call, round.gradient, inside, Encoded::finished));
     XDC_TRY(finish(site, call.deadline));
-    XDC_TRY(native_->all_gather(round.gradient, native_parts(inside), native_bytes(call), call.deadline));
+    XDC_TRY(native_->all_gather(site.geometry.slice(round.gradient, bucket_of(call)), native_parts(site, call, inside), call.deadline));
     if (call.bucket == 0) {
       // Lane 0 always has elements, and its rank the sums over all datacenters.
       const auto first = inside.sums[0].value_or(ControlSum{});

@@ -231,13 +231,13 @@ Status NcclCollectives::all_reduce(Tensor inout, int64_t /*wire_bytes*/, Deadlin
 }
 
 // Parts may differ in size, which ncclReduceScatter cannot do: one ncclReduce a part, in one group.
-Status NcclCollectives::reduce_scatter(Tensor inout, std::span<const Part> parts, int64_t /*wire_bytes*/, Deadline deadline) {
+Status NcclCollectives::reduce_scatter(Tensor inout, std::span<const Part> parts, Deadline deadline) {
   return run_parts("reduce_scatter", inout, parts, deadline, [&](std::byte* at, const Part& part) {
     return ncclReduce(at, at, static_cast<size_t>(part.count), nccl_type(inout.dtype), ncclSum, part.owner, comm_, native_);
   });
 }
 
-Status NcclCollectives::all_gather(Tensor inout, std::span<const Part> parts, int64_t /*wire_bytes*/, Deadline deadline) {
+Status NcclCollectives::all_gather(Tensor inout, std::span<const Part> parts, Deadline deadline) {
   return run_parts("all_gather", inout, parts, deadline, [&](std::byte* at, const Part& part) {
     return ncclBroadcast(at, at, static_cast<size_t>(part.count), nccl_type(inout.dtype), part.owner, comm_, native_);
   });

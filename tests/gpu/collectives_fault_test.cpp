@@ -140,8 +140,8 @@ TEST_CASE("an operation that NCCL refuses breaks the communicator") {
     const auto buffer = floats(env);
     XDC_RANK_OK(buffer);
     fake::refuse_next_operation(ncclInvalidArgument);
-    const std::vector<Part> parts = {{0, 4, 0}, {4, 6, 0}};
-    const Status refused = made.value()->reduce_scatter(tensor(*buffer.value()), parts, 40, env.soon());
+    const std::vector<Part> parts = {{0, 4, 0, 16}, {4, 6, 0, 24}};
+    const Status refused = made.value()->reduce_scatter(tensor(*buffer.value()), parts, env.soon());
     XDC_RANK_CHECK(!refused.ok() && refused.error().code == ErrorCode::failed);
     XDC_RANK_CHECK(!made.value()->all_reduce(tensor(*buffer.value()), 40, env.soon()).ok());
     return {};
@@ -172,8 +172,8 @@ TEST_CASE("parts without elements are not enqueued, and all others are one group
     XDC_RANK_OK(made);
     const auto buffer = floats(env);
     XDC_RANK_OK(buffer);
-    const std::vector<Part> parts = {{0, 4, 0}, {4, 0, 0}, {4, 6, 0}};
-    XDC_RANK_OK(made.value()->all_gather(tensor(*buffer.value()), parts, 40, env.soon()));
+    const std::vector<Part> parts = {{0, 4, 0, 16}, {4, 0, 0, 0}, {4, 6, 0, 24}};
+    XDC_RANK_OK(made.value()->all_gather(tensor(*buffer.value()), parts, env.soon()));
     return {};
   });
   CHECK(wrong == std::vector<std::string>(1));

@@ -72,7 +72,7 @@ std::string adds(RankEnv& env) {
 // Parts of different sizes, one empty, dealt to owners in no order.
 std::vector<Part> uneven_parts(int ranks, int64_t count) {
   const int64_t first = count / 3 + 5;
-  return {{0, first, ranks - 1}, {first, 0, 0}, {first, count - first, 0}};
+  return {{0, first, ranks - 1, 4 * first}, {first, 0, 0, 0}, {first, count - first, 0, 4 * (count - first)}};
 }
 
 std::string scatters_and_gathers(RankEnv& env) {
@@ -82,7 +82,7 @@ std::string scatters_and_gathers(RankEnv& env) {
   auto v = make_vector(env, kCount);
   XDC_RANK_OK(v);
   const auto parts = uneven_parts(env.view.size(), kCount);
-  XDC_RANK_OK(collectives.value()->reduce_scatter(v.value().tensor(), parts, kCount * 4, env.soon()));
+  XDC_RANK_OK(collectives.value()->reduce_scatter(v.value().tensor(), parts, env.soon()));
   auto got = contents(env, v.value());
   XDC_RANK_OK(got);
   for (const auto& part : parts) {
@@ -90,7 +90,7 @@ std::string scatters_and_gathers(RankEnv& env) {
       XDC_RANK_CHECK(got.value()[static_cast<size_t>(i)] == sum_of(env.view.size(), i));
     }
   }
-  XDC_RANK_OK(collectives.value()->all_gather(v.value().tensor(), parts, kCount * 4, env.soon()));
+  XDC_RANK_OK(collectives.value()->all_gather(v.value().tensor(), parts, env.soon()));
   got = contents(env, v.value());
   XDC_RANK_OK(got);
   for (int64_t i = 0; i < kCount; ++i) {
