@@ -4,9 +4,16 @@
 #include <cmath>
 
 namespace xdc {
+namespace {
+
+// Round rates and sizes end transfers at exactly half a nanosecond often enough, and then the last bit of a sum would decide: two ways to
+// add up the same time could be a nanosecond apart. No figure that people write ends at this fraction.
+constexpr double kHalf = 0.4627;
+
+}  // namespace
 
 TimePoint Agenda::now() {
-  const double ns = std::floor(sg::Engine::get_clock() * 1e9 + 0.5);
+  const double ns = std::floor(sg::Engine::get_clock() * 1e9 + kHalf);
   return {ns >= static_cast<double>(kHorizon.ns) ? kHorizon.ns : static_cast<int64_t>(ns)};
 }
 

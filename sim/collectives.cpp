@@ -32,9 +32,11 @@ bool same(const CollectiveGroup::Call& a, const CollectiveGroup::Call& b) {
 
 }  // namespace
 
-CollectiveGroup::CollectiveGroup(Agenda& agenda, const Platform& platform, const Cluster& cluster, View view, std::string purpose)
+CollectiveGroup::CollectiveGroup(Agenda& agenda, const Platform& platform, const Cluster& cluster, const Folding& folding, View view,
+                                 std::string purpose)
     : agenda_(agenda),
       cluster_(cluster),
+      folding_(folding),
       view_(std::move(view)),
       purpose_(std::move(purpose)),
       tensors_(view_.members.size()),
@@ -49,7 +51,7 @@ std::string CollectiveGroup::describe() const { return fmt::format("native colle
 std::string CollectiveGroup::describe_missing() const {
   std::string text;
   for (size_t rank = 0; rank < tensors_.size(); ++rank) {
-    if (!tensors_[rank]) {
+    if (!tensors_[rank] && stands_for(rank) > 0) {
       text += (text.empty() ? "" : ", ") + name_of(static_cast<Rank>(rank));
     }
   }
@@ -69,7 +71,8 @@ int64_t CollectiveGroup::enter(Rank rank, const Call& call, Tensor tensor, WaitP
                 fmt::format("{} calls {} of {} elements where others call {} of {} elements in {}", name_of(rank), xdc::name_of(call.kind),
                             call.elements, xdc::name_of(call_.kind), call_.elements, describe()));
   tensors_[static_cast<size_t>(rank)] = tensor;
-  if (++present_ == size()) {
+  present_ += stands_for(static_cast<size_t>(rank));
+  if (present_ == size()) {
     compute(device);
     agenda_.at(Agenda::now() + call_time(), [this] { complete(); });
   }
@@ -127,7 +130,7 @@ Duration CollectiveGroup::call_time() const {
 }
 
 void CollectiveGroup::compute(SimDevice& device) {
-  const bool phantom = std::any_of(tensors_.begin(), tensors_.end(), [](const auto& t) { return t->bytes.phantom(); });
+  const bool phantom = std::any_of(tensors_.begin(), tensors_.end(), [](const auto& t) { return t && t->bytes.phantom(); });
   if (phantom || call_.elements == 0) {
     return;
   }
@@ -148,27 +151,35 @@ void CollectiveGroup::sum(SimDevice& device, const Part& part, bool everywhere) 
   const auto first = tensors_[0]->range(part.offset, part.count);
   std::vector<std::byte> memory(first.bytes.data, first.bytes.data + first.bytes.size);
   const auto total = Tensor::flat({Space::host, memory.data(), memory.size()}, call_.dtype, part.count);
+  // Only counts are summed where members act for others, which is a phantom run.
+  const auto times = [this](size_t rank) { return static_cast<int64_t>(stands_for(rank)); };
+  if (call_.dtype == DType::i64) {
+    auto* own = reinterpret_cast<int64_t*>(memory.data());
+    for (int64_t i = 0; i < part.count; ++i) own[i] *= times(0);
+  }
   for (size_t rank = 1; rank < tensors_.size(); ++rank) {
+    if (!tensors_[rank]) continue;
     const auto summand = tensors_[rank]->range(part.offset, part.count);
     if (call_.dtype == DType::f32) {
       device.arithmetic().add({}, total, summand);
     } else {
       auto* to = reinterpret_cast<int64_t*>(memory.data());
       const auto* from = reinterpret_cast<const int64_t*>(summand.bytes.data);
-      for (int64_t i = 0; i < part.count; ++i) to[i] += from[i];
+      for (int64_t i = 0; i < part.count; ++i) to[i] += from[i] * times(rank);
     }
   }
   for (size_t rank = 0; rank < tensors_.size(); ++rank) {
-    if (everywhere || static_cast<Rank>(rank) == part.owner) {
+    if (tensors_[rank] && (everywhere || static_cast<Rank>(rank) == part.owner)) {
       std::memcpy(tensors_[rank]->range(part.offset, part.count).bytes.data, memory.data(), memory.size());
     }
   }
 }
 
 void CollectiveGroup::spread(const Part& part) {
+  XDC_CHECK_MSG(tensors_[static_cast<size_t>(part.owner)], "contents would come from a rank that another one acts for");
   const auto from = tensors_[static_cast<size_t>(part.owner)]->range(part.offset, part.count).bytes;
   for (size_t rank = 0; rank < tensors_.size(); ++rank) {
-    if (static_cast<Rank>(rank) != part.owner) {
+    if (tensors_[rank] && static_cast<Rank>(rank) != part.owner) {
       std::memcpy(tensors_[rank]->range(part.offset, part.count).bytes.data, from.data, from.size);
     }
   }

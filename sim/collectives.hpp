@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/membership/cluster.hpp"
+#include "core/membership/folding.hpp"
 #include "core/seam/fabric.hpp"
 #include "sim/device.hpp"
 #include "sim/platform.hpp"
@@ -29,7 +29,7 @@ class CollectiveGroup {
     int64_t wire_bytes = 0;
   };
 
-  CollectiveGroup(Agenda& agenda, const Platform& platform, const Cluster& cluster, View view, std::string purpose);
+  CollectiveGroup(Agenda& agenda, const Platform& platform, const Cluster& cluster, const Folding& folding, View view, std::string purpose);
 
   Agenda& agenda() { return agenda_; }
   int size() const { return view_.size(); }
@@ -56,16 +56,19 @@ class CollectiveGroup {
   void spread(const Part& part);
   void complete();
   void wake_all();
+  // How many members a rank acts for.
+  int stands_for(size_t rank) const { return folding_.stands_for[static_cast<size_t>(view_.members[rank])]; }
 
   Agenda& agenda_;
   const Cluster& cluster_;
+  const Folding& folding_;
   View view_;
   std::string purpose_;
   std::vector<LineSpec> lines_;
   Call call_;
-  std::vector<std::optional<Tensor>> tensors_;
-  std::vector<WaitPoint*> waiters_;  // of the ranks that have come; nullptr where one has gone
-  int present_ = 0;
+  std::vector<std::optional<Tensor>> tensors_;  // of the ranks that have come
+  std::vector<WaitPoint*> waiters_;             // of the ranks that have come; nullptr where one has gone
+  int present_ = 0;                             // with those they act for
   int64_t finished_ = 0;
   bool left_ = false;
   std::optional<Error> news_;

@@ -52,12 +52,17 @@ WorkPtr SimCommunicator::isend(Rank to, const ControlWords& control, Bytes paylo
     work->fail(*broken_);
     return work;
   }
-  auto& flow = hub_.flow(channel_, rank_, to);
-  if (const auto gone = knows_gone(to); gone && *gone <= Agenda::now()) {
-    work->fail(*channel_.end(to).gone);
+  const Rank actor = channel_.actor_of(to);
+  auto& flow = hub_.flow(channel_, rank_, actor);
+  if (const auto gone = knows_gone(actor); gone && *gone <= Agenda::now()) {
+    work->fail(*channel_.end(actor).gone);
     return work;
   }
-  flow.send(*work, control, payload, wire);
+  if (to == actor) {
+    flow.send(*work, control, payload, wire);
+  } else {
+    flow.send_alike(*work, control, wire);
+  }
   return work;
 }
 
@@ -71,12 +76,17 @@ WorkPtr SimCommunicator::irecv(Rank from, ControlWords* control, Bytes payload) 
     work->fail(*broken_);
     return work;
   }
-  auto& flow = hub_.flow(channel_, from, rank_);
-  if (const auto gone = knows_gone(from); gone && *gone <= Agenda::now() && !flow.has_message_for_next()) {
-    work->fail(*channel_.end(from).gone);
+  const Rank actor = channel_.actor_of(from);
+  auto& flow = hub_.flow(channel_, actor, rank_);
+  if (const auto gone = knows_gone(actor); gone && *gone <= Agenda::now() && !flow.has_message_for_next(from)) {
+    work->fail(*channel_.end(actor).gone);
     return work;
   }
-  flow.receive(*work);
+  if (from == actor) {
+    flow.receive(*work);
+  } else {
+    flow.receive_alike(*work);
+  }
   return work;
 }
 
@@ -165,7 +175,7 @@ void SimCommunicator::hear(Rank gone) {
   out.cancel_transfer();
   hub_.flow(channel_, gone, rank_).drop_expected();
   for (auto* work : std::vector<SimWork*>(pending_.begin(), pending_.end())) {
-    if (work->peer() == gone) {
+    if (channel_.actor_of(work->peer()) == gone) {
       work->fail(*channel_.end(gone).gone);
     }
   }

@@ -6,6 +6,15 @@
 
 namespace xdc {
 
+Channel::Channel(View view, std::string purpose, const Folding& folding)
+    : view_(std::move(view)), purpose_(std::move(purpose)), ends_(view_.members.size()) {
+  for (const MemberId member : view_.members) {
+    const Rank actor = view_.rank_of(folding.actor[static_cast<size_t>(member)]);
+    XDC_CHECK_MSG(actor >= 0, "a member is in a view without the one that acts for it");
+    actors_.push_back(actor);
+  }
+}
+
 Flow& FabricHub::flow(Channel& channel, Rank from, Rank to) {
   auto& found = channel.flow(from, to);
   if (found == nullptr) {
@@ -40,8 +49,8 @@ void FabricHub::plan_news(Channel& channel, Rank gone, Rank told) {
 }
 
 Result<std::unique_ptr<Communicator>> SimFabric::connect(const View& view, std::string_view purpose, Deadline deadline) {
-  XDC_TRY_ASSIGN(auto* channel,
-                 hub_.channels.meet(view, purpose, me_, deadline, [&] { return std::make_unique<Channel>(view, std::string(purpose)); }));
+  XDC_TRY_ASSIGN(auto* channel, hub_.channels.meet(view, purpose, me_, deadline,
+                                                   [&] { return std::make_unique<Channel>(view, std::string(purpose), hub_.folding); }));
   return std::unique_ptr<Communicator>(std::make_unique<SimCommunicator>(hub_, device_, *channel, view.rank_of(me_)));
 }
 
@@ -54,7 +63,7 @@ Result<std::unique_ptr<Collectives>> SimFabric::native_collectives(const View& v
     }
   }
   XDC_TRY_ASSIGN(auto* group, hub_.groups.meet(view, purpose, me_, deadline, [&] {
-    return std::make_unique<CollectiveGroup>(hub_.agenda, hub_.platform, hub_.cluster, view, std::string(purpose));
+    return std::make_unique<CollectiveGroup>(hub_.agenda, hub_.platform, hub_.cluster, hub_.folding, view, std::string(purpose));
   }));
   return std::unique_ptr<Collectives>(std::make_unique<SimCollectives>(*group, device_, view.rank_of(me_)));
 }

@@ -23,7 +23,7 @@ namespace xdc {
 // What one channel's members share.
 class Channel {
  public:
-  Channel(View view, std::string purpose) : view_(std::move(view)), purpose_(std::move(purpose)), ends_(view_.members.size()) {}
+  Channel(View view, std::string purpose, const Folding& folding);
 
   const View& view() const { return view_; }
   const std::string& purpose() const { return purpose_; }
@@ -34,6 +34,9 @@ class Channel {
     TimePoint since;
     std::vector<Rank> peers;  // with flows to and from it, in the order of first use
   };
+  // Who acts for a rank: itself, where nobody else does.
+  Rank actor_of(Rank rank) const { return actors_[static_cast<size_t>(rank)]; }
+  // Between ranks that act.
   End& end(Rank rank) { return ends_[static_cast<size_t>(rank)]; }
   std::unique_ptr<Flow>& flow(Rank from, Rank to) {
     return flows_[static_cast<uint64_t>(from) * static_cast<uint64_t>(view_.size()) + static_cast<uint64_t>(to)];
@@ -42,6 +45,7 @@ class Channel {
  private:
   View view_;
   std::string purpose_;
+  std::vector<Rank> actors_;
   std::vector<End> ends_;
   std::unordered_map<uint64_t, std::unique_ptr<Flow>> flows_;
 };
@@ -49,10 +53,10 @@ class Channel {
 // What the fabrics of all members share.
 class FabricHub {
  public:
-  FabricHub(Agenda& a, const Platform& p, const Cluster& c)
-      : agenda(a), platform(p), cluster(c), transfers(a), channels(a, c), groups(a, c), traffic(c.members.size()) {}
+  FabricHub(Agenda& a, const Platform& p, const Cluster& c, const Folding& f)
+      : agenda(a), platform(p), cluster(c), folding(f), transfers(a), channels(a, c, f), groups(a, c, f), traffic(c.members.size()) {}
 
-  // The flow from one rank of a channel to another; the pair's are created by whichever end speaks first.
+  // The flow from one acting rank of a channel to another; the pair's are created by whichever end speaks first.
   Flow& flow(Channel& channel, Rank from, Rank to);
   // `gone` has left; `told` hears of it when the news has travelled.
   void plan_news(Channel& channel, Rank gone, Rank told);
@@ -60,6 +64,7 @@ class FabricHub {
   Agenda& agenda;
   const Platform& platform;
   const Cluster& cluster;
+  const Folding& folding;
   Transfers transfers;
   Rendezvous<Channel> channels;
   Rendezvous<CollectiveGroup> groups;

@@ -2,6 +2,10 @@
 // in the order of the calls, stamps each arrival with "left the sender + latency", and pairs the k-th message with the k-th
 // receive. So messages are pipelined behind each other and finish in order, whatever their sizes.
 //
+// A flow may stand for several: those of all pairs of members that its two ends act for (core/membership/folding.hpp). Then a sender
+// calls send_alike() for each other receiver, a receiver receive_alike() for each other sender: the k-th such call of a pair is about
+// the k-th message, at the same moment and with the same words, or the members are not alike after all and a check ends the run.
+//
 // Between datacenters a flow is a TCP connection: it may stand still before a message (core/network/slow_start.hpp).
 //
 // The sender's work is finished when the last byte has passed the narrowest line (back-pressure: a stream's later messages
@@ -10,6 +14,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -37,8 +42,11 @@ class Flow final : public TransferOwner {
 
   void send(SimWork& work, const ControlWords& control, Bytes payload, WireSize wire);
   void receive(SimWork& work);
+  // As send() and receive(), for a member that the flow's other end acts for: work.peer().
+  void send_alike(SimWork& work, const ControlWords& control, WireSize wire);
+  void receive_alike(SimWork& work);
   // Whether the next receive to be posted will be met by a message that has left its sender.
-  bool has_message_for_next() const { return expected_.size() < left_; }
+  bool has_message_for_next(Rank from) const;
   Duration latency() const { return path_.latency; }
 
   // The sender leaves: nothing more is sent, what has left still arrives.
@@ -46,7 +54,7 @@ class Flow final : public TransferOwner {
   // The receiver leaves: what arrives is dropped.
   void forget_receives();
   // No message will come for the receives that are posted.
-  void drop_expected() { expected_.clear(); }
+  void drop_expected();
   // Stops a transfer that forget_sends() has made useless. A call into SimGrid: from the agenda only, other lanes would run.
   void cancel_transfer() { transfers_.cancel(*this); }
 
@@ -58,7 +66,22 @@ class Flow final : public TransferOwner {
     SimWork* work = nullptr;  // until it has left
     bool placed = false;      // the payload is where the receiver wants it
     std::vector<std::byte> kept;
+    TimePoint called;
+    std::vector<SimWork*> alike;  // as `work`
   };
+  // What has arrived and is not yet taken by every sender's receive.
+  struct Copy {
+    ControlWords control;
+    Bytes payload;  // its place may be gone: it is a phantom
+    int left = 0;
+  };
+  // One of the other members that an end acts for.
+  struct Alike {
+    size_t calls = 0;          // messages sent to it, receives posted for it
+    Queue<SimWork*> expected;  // receives that no message has finished, oldest first
+  };
+  int others_sending() const { return path_.receivers == 1 ? path_.senders - 1 : 0; }
+  int others_receiving() const { return path_.senders == 1 ? path_.receivers - 1 : 0; }
 
   void start_next();
   void start_transfer();
@@ -68,6 +91,7 @@ class Flow final : public TransferOwner {
   void arrived();
   void match();
   void deliver(const Message& message, SimWork& work);
+  void take_copy(size_t number, SimWork& work);
 
   Agenda& agenda_;
   Transfers& transfers_;
@@ -78,6 +102,10 @@ class Flow final : public TransferOwner {
   size_t left_ = 0;           // of them have left the sender
   size_t arrived_ = 0;        // of those have arrived
   Queue<SimWork*> expected_;  // receives that no message has finished, oldest first
+  std::map<Rank, Alike> alike_;
+  size_t sent_ = 0;  // messages ever given to send()
+  Queue<Copy> copies_;
+  size_t copied_ = 0;  // messages that have ever arrived, where copies are kept
   bool transferring_ = false;
   bool cut_ = false;
   bool receiver_gone_ = false;

@@ -16,10 +16,11 @@ sg::Link* line(sg::NetZone* zone, const std::string& name, double bytes_per_seco
   return zone->create_link(name, bytes_per_second)->seal();
 }
 
-sg::Host* host_with_port(sg::NetZone* zone, const std::string& name, const LineSpec& port) {
+// `ports` of them as one.
+sg::Host* host_with_port(sg::NetZone* zone, const std::string& name, const LineSpec& port, int ports) {
   auto* host = zone->create_host(name, kHostSpeed)->seal();
-  const auto up = sg::LinkInRoute(line(zone, name + "/out", port.bandwidth));
-  const auto down = sg::LinkInRoute(line(zone, name + "/in", port.bandwidth));
+  const auto up = sg::LinkInRoute(line(zone, name + "/out", port.bandwidth * ports));
+  const auto down = sg::LinkInRoute(line(zone, name + "/in", port.bandwidth * ports));
   zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, {up}, false);
   zone->add_route(nullptr, host->get_netpoint(), nullptr, nullptr, {down}, false);
   return host;
@@ -27,7 +28,8 @@ sg::Host* host_with_port(sg::NetZone* zone, const std::string& name, const LineS
 
 }  // namespace
 
-Platform::Platform(const Topology& topology, const Cluster& cluster) : topology_(topology), cluster_(cluster) {
+Platform::Platform(const Topology& topology, const Cluster& cluster, const Folding& folding)
+    : topology_(topology), cluster_(cluster), folding_(folding) {
   auto* root = sg::full_zone("world");
   const auto count = topology_.datacenters.size();
   sites_.resize(count);
@@ -48,7 +50,10 @@ void Platform::build_datacenter(int index, sg::NetZone* root) {
   auto& site = sites_[static_cast<size_t>(index)];
   site.zone = sg::star_zone(spec.name, root);
   for (int node = 0; node < spec.nodes; ++node) {
-    site.nodes.push_back(host_with_port(site.zone, fmt::format("{}/node{}", spec.name, node), spec.lan));
+    const auto stands_for = folding_.nodes.find({index, node});
+    site.nodes.push_back(stands_for == folding_.nodes.end()
+                             ? nullptr
+                             : host_with_port(site.zone, fmt::format("{}/node{}", spec.name, node), spec.lan, stands_for->second));
   }
   site.gateway = site.zone->create_router(spec.name + "/gateway");
   site.zone->add_route(site.gateway, nullptr, nullptr, nullptr, {}, false);
@@ -65,10 +70,11 @@ void Platform::build_member_ports() {
     ++on_node[{m.datacenter, m.node}];
   }
   for (const auto& m : cluster_.members) {
-    const bool alone = on_node[{m.datacenter, m.node}] == 1;
+    const bool has_none = !folding_.acts(m.id) || on_node[{m.datacenter, m.node}] == 1;
     const auto name = fmt::format("{}/node{}/member{}", datacenter(m.datacenter).name, m.node, m.id);
-    member_ports_.push_back(
-        alone ? nullptr : host_with_port(sites_[static_cast<size_t>(m.datacenter)].zone, name, datacenter(m.datacenter).intra_node));
+    member_ports_.push_back(has_none ? nullptr
+                                     : host_with_port(sites_[static_cast<size_t>(m.datacenter)].zone, name,
+                                                      datacenter(m.datacenter).intra_node, folding_.stands_for[static_cast<size_t>(m.id)]));
   }
 }
 
@@ -110,16 +116,20 @@ Path Platform::path(MemberId from, MemberId to) const {
   const auto& a = member(from);
   const auto& b = member(to);
   XDC_CHECK(from != to);
+  const int senders = folding_.stands_for[static_cast<size_t>(from)], receivers = folding_.stands_for[static_cast<size_t>(to)];
+  XDC_CHECK_MSG(senders > 0 && receivers > 0 && (senders == receivers || senders == 1 || receivers == 1),
+                fmt::format("{} stands for {} members and {} for {}: what they send is not one kind of message", cluster_.describe(from),
+                            senders, cluster_.describe(to), receivers));
   if (a.datacenter != b.datacenter) {
     const auto& wan = wan_[static_cast<size_t>(a.datacenter) * sites_.size() + static_cast<size_t>(b.datacenter)];
     XDC_CHECK_MSG(wan.reachable, "no line leads from " + cluster_.describe(from) + " to " + cluster_.describe(to));
-    return {host_of(from), host_of(to), wan.latency, wan.tcp ? &*wan.tcp : nullptr};
+    return {host_of(from), host_of(to), wan.latency, wan.tcp ? &*wan.tcp : nullptr, senders, receivers};
   }
   const auto latency = local_line(from, to).latency;
   if (a.node == b.node) {
-    return {member_ports_[static_cast<size_t>(from)], member_ports_[static_cast<size_t>(to)], latency, nullptr};
+    return {member_ports_[static_cast<size_t>(from)], member_ports_[static_cast<size_t>(to)], latency, nullptr, senders, receivers};
   }
-  return {host_of(from), host_of(to), latency, nullptr};
+  return {host_of(from), host_of(to), latency, nullptr, senders, receivers};
 }
 
 const LineSpec& Platform::local_line(MemberId a, MemberId b) const {

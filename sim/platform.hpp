@@ -5,14 +5,18 @@
 // which ports it crosses: inside a node the members' own, else the nodes'. A datacenter is a star around its switch; between
 // datacenters a route is [uplink] lines [uplink], both directions apart. Memory grows with hosts and pairs of datacenters.
 //
+// Where one member acts for several (core/membership/folding.hpp), its port is as fast as all of theirs together, its node as all nodes
+// like it, and a path carries as many messages at a time as there are pairs of members that it stands for.
+//
 // No line has a latency of SimGrid's: with any, its sharing depends on round-trip times. Path::latency is charged on arrival.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "core/config/topology.hpp"
-#include "core/membership/cluster.hpp"
+#include "core/membership/folding.hpp"
 #include "core/network/tcp_path.hpp"
 #include "core/seam/fabric.hpp"
 #include "sim/compat.hpp"
@@ -24,8 +28,12 @@ struct Path {
   sg::Host* to = nullptr;
   Duration latency;
   const TcpPath* tcp = nullptr;  // nullptr: plain, as everything inside a datacenter is
+  // For how many members does each end stand? All of one end speak to all of the other where that is one member, else each to its like.
+  int senders = 1, receivers = 1;
 
-  // What a message so big takes of every line.
+  // Like messages at the same time, each with its own connection.
+  int flows() const { return std::max(senders, receivers); }
+  // What one message so big takes of every line.
   int64_t wire_bytes(int64_t payload) const {
     return tcp == nullptr ? payload + static_cast<int64_t>(kControlBytes) : tcp->wire_bytes(payload);
   }
@@ -34,10 +42,11 @@ struct Path {
 
 class Platform {
  public:
-  // Requires a topology that was validated: bandwidths above 0, a route between all datacenters that have members.
-  Platform(const Topology& topology, const Cluster& cluster);
+  // Requires a topology that was validated: bandwidths above 0, a route between all datacenters that have members. All three must outlive
+  // the platform.
+  Platform(const Topology& topology, const Cluster& cluster, const Folding& folding);
 
-  // Where the member's lanes run.
+  // Where the member's lanes run. Here and below: of members that act.
   sg::Host* host_of(MemberId member) const;
   // Requires from != to. Its `tcp` is the platform's.
   Path path(MemberId from, MemberId to) const;
@@ -46,7 +55,7 @@ class Platform {
 
  private:
   struct DatacenterSite {
-    std::vector<sg::Host*> nodes;
+    std::vector<sg::Host*> nodes;  // nullptr: nobody acts there
     sg::NetZone* zone = nullptr;
     sg::NetPoint* gateway = nullptr;
     std::vector<sg::LinkInRoute> leave, enter;  // the uplink, if there is one
@@ -66,8 +75,9 @@ class Platform {
 
   const Topology& topology_;
   const Cluster& cluster_;
+  const Folding& folding_;
   std::vector<DatacenterSite> sites_;
-  std::vector<sg::Host*> member_ports_;  // nullptr: alone on its node
+  std::vector<sg::Host*> member_ports_;  // nullptr: alone on its node, or does not act
   std::vector<WanPath> wan_;             // [from * datacenters + to]
 };
 

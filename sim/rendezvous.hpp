@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/quantity.hpp"
-#include "core/membership/cluster.hpp"
+#include "core/membership/folding.hpp"
 #include "sim/wait_point.hpp"
 
 namespace xdc {
@@ -23,7 +23,7 @@ namespace xdc {
 template <class Thing>
 class Rendezvous {
  public:
-  Rendezvous(Agenda& agenda, const Cluster& cluster) : agenda_(agenda), cluster_(cluster) {}
+  Rendezvous(Agenda& agenda, const Cluster& cluster, const Folding& folding) : agenda_(agenda), cluster_(cluster), folding_(folding) {}
 
   // `make` is called once per name, by the first to come.
   Result<Thing*> meet(const View& view, std::string_view purpose, MemberId me, Deadline deadline,
@@ -39,7 +39,8 @@ class Rendezvous {
     if (gathering.thing == nullptr) {
       gathering.members = view.members;
       gathering.seats.resize(view.members.size());
-      gathering.missing = view.members.size();
+      gathering.missing = static_cast<size_t>(
+          std::count_if(view.members.begin(), view.members.end(), [this](MemberId member) { return folding_.acts(member); }));
       gathering.thing = make();
     }
     XDC_CHECK_MSG(!gathering.seats[rank].taken,
@@ -104,7 +105,7 @@ class Rendezvous {
     int named = 0;
     for (size_t i = 0; i < gathering.members.size(); ++i) {
       // Whoever gave up at this very moment had the same deadline; it was here.
-      const bool absent = !gathering.seats[i].taken && gathering.seats[i].given_up != Agenda::now();
+      const bool absent = folding_.acts(gathering.members[i]) && !gathering.seats[i].taken && gathering.seats[i].given_up != Agenda::now();
       if (absent && named++ < kNames) {
         text += (named > 1 ? ", " : "") + cluster_.describe(gathering.members[i]);
       }
@@ -114,6 +115,7 @@ class Rendezvous {
 
   Agenda& agenda_;
   const Cluster& cluster_;
+  const Folding& folding_;
   std::map<std::pair<uint64_t, std::string>, std::list<Gathering>> gatherings_;
 };
 

@@ -22,14 +22,20 @@ SimWorld::Site::Site(SimWorld& world, MemberId id, Kernels& arithmetic)
 SimWorld::SimWorld(WorldSpec spec, Kernels& arithmetic, Observer observer)
     : spec_(std::move(spec)),
       observer_(std::move(observer)),
+      folding_(spec_.folding ? *spec_.folding : unfolded(spec_.cluster)),
       clock_(agenda_),
-      platform_(spec_.topology, spec_.cluster),
+      platform_(spec_.topology, spec_.cluster, folding_),
       lanes_(spec_.cluster),
       store_(agenda_),
-      hub_(agenda_, platform_, spec_.cluster) {
+      hub_(agenda_, platform_, spec_.cluster, folding_) {
   XDC_CHECK_MSG(spec_.devices.size() == spec_.cluster.members.size(), "one device per member");
+  XDC_CHECK_MSG(folding_.actors() == static_cast<int>(spec_.cluster.members.size()) || spec_.payload == PayloadKind::phantom,
+                "members with contents of their own cannot act for each other");
   for (const auto& member : spec_.cluster.members) {
-    sites_.push_back(std::make_unique<Site>(*this, member.id, arithmetic));
+    sites_.push_back(folding_.acts(member.id) ? std::make_unique<Site>(*this, member.id, arithmetic) : nullptr);
+    if (sites_.back() == nullptr) {
+      continue;
+    }
     if (spec_.watch.computation) {
       sites_.back()->device.watch([this, id = member.id](std::string_view stream, TimePoint start, TimePoint end) {
         spec_.watch.computation({id, stream, start, end});
@@ -53,6 +59,9 @@ std::string SimWorld::check_context() {
 
 Status SimWorld::run(const std::function<void(Env&, MemberId)>& body) {
   for (const auto& member : spec_.cluster.members) {
+    if (!folding_.acts(member.id)) {
+      continue;
+    }
     sg::Actor::create("main", platform_.host_of(member.id),
                       [this, &body, id = member.id] { lanes_.run(id, "main", [&] { body(sites_[static_cast<size_t>(id)]->env, id); }); });
   }

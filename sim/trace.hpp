@@ -28,6 +28,7 @@ struct MessageSeen {
   Bytes payload;
   int64_t payload_bytes = 0;  // as charged; 0 for control messages
   int64_t wire_bytes = 0;
+  int flows = 1;  // like messages that this one stands for, with these bytes each
 };
 // Seen when it is enqueued, before it is done.
 struct ComputationSeen {

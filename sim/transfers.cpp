@@ -10,7 +10,7 @@ Transfers::Transfers(Agenda& agenda) : agenda_(agenda) {
 
 void Transfers::start(const Path& path, int64_t bytes, TransferOwner& owner) {
   // SimGrid lets a message of no bytes cross a line that is down.
-  const auto charged = static_cast<uint64_t>(std::max<int64_t>(bytes, 1));
+  const auto charged = static_cast<uint64_t>(std::max<int64_t>(bytes, 1)) * static_cast<uint64_t>(path.flows());
   sg::in_kernel([&] {
     auto comm = sg::Comm::sendto_init(path.from, path.to);
     comm->set_payload_size(charged);
@@ -18,18 +18,24 @@ void Transfers::start(const Path& path, int64_t bytes, TransferOwner& owner) {
     XDC_CHECK_MSG(owner.transfer_ == nullptr, "a stream has two transfers under way");
     owner.transfer_ = comm->get_impl();
     underway_.emplace(owner.transfer_, Underway{std::move(comm), &owner});
-    if (path.rate_limit() > 0) {
-      limit_rate(owner.transfer_, path.rate_limit());
+    if (path.rate_limit() > 0 || path.flows() > 1) {
+      shape(owner.transfer_, path);
     }
   });
 }
 
-// Comm::set_rate does nothing between hosts (3.32): the bound goes to the action that was started last.
-void Transfers::limit_rate(const sg::ActivityImpl* activity, double bytes_per_second) {
+// Comm::set_rate does nothing between hosts (3.32): the bound goes to the action that was started last. k flows in one have k times the
+// bound of each and k shares of a line that they meet others on; a share is one over the penalty.
+void Transfers::shape(const sg::ActivityImpl* activity, const Path& path) {
   for (auto* model : sg::Engine::get_instance()->get_all_models()) {
     auto& started = *model->get_started_action_set();
     if (!started.empty() && started.back().get_activity() == activity) {
-      started.back().set_bound(bytes_per_second);
+      if (path.rate_limit() > 0) {
+        started.back().set_bound(path.rate_limit() * path.flows());
+      }
+      if (path.flows() > 1) {
+        started.back().set_sharing_penalty(1.0 / path.flows());
+      }
       return;
     }
   }

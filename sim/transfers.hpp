@@ -29,13 +29,13 @@ class Transfers {
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
-  // One at a time per owner. An owner that goes first cancels.
+  // As many messages of `bytes` each as the path has flows. One start at a time per owner. An owner that goes first cancels.
   void start(const Path& path, int64_t bytes, TransferOwner& owner);
   // The owner is not told. Nothing happens when it has no transfer under way.
   void cancel(TransferOwner& owner);
 
  private:
-  static void limit_rate(const sg::ActivityImpl* activity, double bytes_per_second);
+  static void shape(const sg::ActivityImpl* activity, const Path& path);
   void collect();
   void report();
 

@@ -42,6 +42,7 @@ class SimWorld {
 
   const WorldSpec spec_;
   const Observer observer_;
+  const Folding folding_;
   SimEngine engine_;
   Agenda agenda_;
   SimClock clock_;
@@ -49,7 +50,7 @@ class SimWorld {
   LaneRegister lanes_;
   SimStore store_;
   FabricHub hub_;
-  std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<std::unique_ptr<Site>> sites_;  // nullptr: does not act
 };
 
 }  // namespace xdc

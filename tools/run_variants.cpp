@@ -27,7 +27,7 @@ VariantRuns run_once(const std::vector<RunSpec>& specs, const RunStyle& style) {
     const int first_process = processes + 1;
     processes += static_cast<int>(spec.cluster().datacenters.size());
     tasks.emplace_back([&spec, &style, first_process](const TaskVoice& voice) {
-      return simulate(spec, style.timeline ? timeline_onlookers(spec, first_process, voice) : Onlookers{voice.progress});
+      return simulate(spec, style.timeline ? timeline_onlookers(spec, first_process, voice) : Onlookers{voice.progress}, style.expand);
     });
   }
   SideBySideOptions options{style.jobs};
@@ -92,7 +92,7 @@ VariantRuns run_twice(const std::vector<RunSpec>& specs, const RunStyle& style) 
   std::vector<Task> tasks;
   for (const auto& spec : specs) {
     for (int run = 0; run < 2; ++run) {
-      tasks.emplace_back([&spec](const TaskVoice& voice) { return simulate(spec, check_onlookers(spec, voice)); });
+      tasks.emplace_back([&](const TaskVoice& voice) { return simulate(spec, check_onlookers(spec, voice), style.expand); });
     }
   }
   SideBySideOptions options{std::max(2, style.jobs)};

@@ -22,6 +22,7 @@ struct RunStyle {
   int jobs = 1;
   bool twice = false;
   bool timeline = false;  // not together with twice
+  bool expand = false;    // as simulate() has it
   // With names of what runs and the part that is done of each.
   std::function<void(const std::vector<std::string>& names, const std::vector<double>& parts)> progress = {};
 };

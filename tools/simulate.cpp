@@ -8,6 +8,7 @@
 #include "core/math/cpu_kernels.hpp"
 #include "core/math/null_kernels.hpp"
 #include "core/math/numerics.hpp"
+#include "core/rank_main/folding_of.hpp"
 #include "core/rank_main/rank_main.hpp"
 #include "core/rank_main/run_state.hpp"
 #include "sim/run.hpp"
@@ -16,9 +17,10 @@ namespace xdc {
 namespace {
 
 // Servers run on the processors of their datacenter's nodes.
-WorldSpec world_of(const RunSpec& spec, const Watch& watch) {
+WorldSpec world_of(const RunSpec& spec, const Watch& watch, const Folding& folding) {
   WorldSpec world{
-      spec.topology, spec.cluster(), {}, spec.payload, fmt::format("seed {}, {}, {}", spec.seed, spec.scenario_path, spec.variant), watch};
+      spec.topology, spec.cluster(), {}, spec.payload, fmt::format("seed {}, {}, {}", spec.seed, spec.scenario_path, spec.variant),
+      watch,         folding};
   const auto* host = find_device(spec.topology, "cpu");
   XDC_CHECK(host != nullptr);
   for (const auto& member : world.cluster.members) {
@@ -41,7 +43,7 @@ Observer observer_of(const RunSpec& spec, const Onlookers& onlookers) {
 
 }  // namespace
 
-Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers& onlookers) {
+Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers& onlookers, bool expand) {
   const bool real = spec.payload == PayloadKind::real;
   if (real) XDC_TRY(pin_numerics(spec.numerics == Numerics::native ? CpuNumerics::native : CpuNumerics::portable));
   std::unique_ptr<Kernels> arithmetic;
@@ -50,12 +52,14 @@ Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers&
   } else {
     arithmetic = std::make_unique<NullKernels>();
   }
+  const Folding folding = expand ? unfolded(spec.cluster()) : folding_of(spec);
   std::vector<Status> outcomes(spec.cluster().members.size());
-  const auto end = run_world(world_of(spec, onlookers.watch), *arithmetic, observer_of(spec, onlookers),
+  const auto end = run_world(world_of(spec, onlookers.watch, folding), *arithmetic, observer_of(spec, onlookers),
                              [&](Env& env, MemberId self) { outcomes[static_cast<size_t>(self)] = rank_main(env, spec, self); });
   if (!end.ok()) return end.error();
   std::vector<MemberReport> reports;
   for (const auto& member : spec.cluster().members) {
+    if (!folding.acts(member.id)) continue;
     const auto text = end.value().stored(report_key(member.id));
     const auto& outcome = outcomes[static_cast<size_t>(member.id)];
     if (!text) {
@@ -63,6 +67,7 @@ Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers&
                                                   outcome.ok() ? "" : ": " + outcome.error().message)};
     }
     XDC_TRY_ASSIGN(auto report, member_report_from_json(*text));
+    report.stands_for = folding.stands_for[static_cast<size_t>(member.id)];
     reports.push_back(std::move(report));
   }
   return reports;

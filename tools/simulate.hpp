@@ -17,9 +17,10 @@ struct Onlookers {
   Watch watch = {};
 };
 
-// Every member's account, by member id.
+// Unless told to `expand`, one rank may act for those that nothing tells apart from it (core/rank_main/folding_of.hpp).
+// The account of every member that acted, by member id.
 // Errors: failed, when the simulation is stuck or the processor's arithmetic cannot be set up; a member's own failure is in its
 // account.
-Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers& onlookers);
+Result<std::vector<MemberReport>> simulate(const RunSpec& spec, const Onlookers& onlookers, bool expand = false);
 
 }  // namespace xdc

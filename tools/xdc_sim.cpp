@@ -22,7 +22,7 @@ struct Options {
   std::string json, trace;
   int jobs = 0;
   std::optional<int64_t> seed;
-  bool check = false, validate_only = false, list_devices = false, list_profiles = false, version = false;
+  bool check = false, expand = false, validate_only = false, list_devices = false, list_profiles = false, version = false;
 };
 
 constexpr const char* kFooter =
@@ -47,6 +47,8 @@ void declare(CLI::App& app, Options& options) {
   auto* trace =
       app.add_option("--trace", options.trace, "write what happened when, in virtual time, for ui.perfetto.dev")->type_name("FILE");
   app.add_flag("--check", options.check, "run every variant twice and stop at the first event that differs (exit code 1)")->excludes(trace);
+  app.add_flag("--expand", options.expand,
+               "phantom runs: simulate every rank by itself, also those that nothing tells apart (same results, more time and memory)");
   app.add_option("--jobs", options.jobs, "variants at a time (default: number of cores)")->type_name("N")->check(CLI::Range(1, 1024));
   app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
@@ -129,7 +131,7 @@ Status open_outputs(const Options& options, Outputs& outputs) {
 }
 
 VariantRuns run_all(const Options& options, const Plan& plan) {
-  RunStyle style{options.jobs > 0 ? options.jobs : cores(), options.check, !options.trace.empty()};
+  RunStyle style{options.jobs > 0 ? options.jobs : cores(), options.check, !options.trace.empty(), options.expand};
   std::optional<ProgressBar> bar;
   style.progress = [&](const std::vector<std::string>& names, const std::vector<double>& parts) {
     if (!bar) bar.emplace(names);

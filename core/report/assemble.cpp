@@ -15,10 +15,14 @@ double as_seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 double mean(int64_t sum, size_t count) { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
 
+const VariantFacts::MemberFacts& about(const VariantFacts& facts, const MemberReport& member) {
+  return facts.members[static_cast<size_t>(member.member)];
+}
+
 std::vector<const MemberReport*> workers_of(const VariantFacts& facts, const std::vector<MemberReport>& members) {
   std::vector<const MemberReport*> out;
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (facts.members[i].worker) out.push_back(&members[i]);
+  for (const auto& member : members) {
+    if (about(facts, member).worker) out.push_back(&member);
   }
   return out;
 }
@@ -36,8 +40,10 @@ const MemberReport* first_failure(const std::vector<MemberReport>& members) {
 }
 
 Status check_members(const VariantFacts& facts, const std::vector<MemberReport>& members) {
-  if (members.size() != facts.members.size()) {
-    return Error{ErrorCode::failed, fmt::format("{} of {} members left a report", members.size(), facts.members.size())};
+  int64_t accounted_for = 0;
+  for (const auto& member : members) accounted_for += member.stands_for;
+  if (accounted_for != static_cast<int64_t>(facts.members.size())) {
+    return Error{ErrorCode::failed, fmt::format("{} of {} members left a report", accounted_for, facts.members.size())};
   }
   if (const auto* failure = first_failure(members)) return Error{ErrorCode::failed, failure->error};
   const MemberReport* first = nullptr;
@@ -73,8 +79,8 @@ void add_times(const std::vector<const MemberReport*>& workers, VariantReport& o
     int64_t slowest = 0;
     for (const auto* worker : workers) {
       slowest = std::max(slowest, worker->steps[i].compute_ns);
-      compute_sum += worker->steps[i].compute_ns;
-      samples += worker->steps[i].samples;
+      compute_sum += worker->steps[i].compute_ns * worker->stands_for;
+      samples += worker->steps[i].samples * worker->stands_for;
     }
     slowest_sum += slowest;
   }
@@ -87,7 +93,7 @@ void add_times(const std::vector<const MemberReport*>& workers, VariantReport& o
   out.compute_s = mean(slowest_sum, count) / 1e9;
   out.exposed_communication_s = mean(step_sum - slowest_sum, count) / 1e9;
   if (step_sum > 0)
-    out.device_utilisation = static_cast<double>(compute_sum) / (static_cast<double>(step_sum) * static_cast<double>(workers.size()));
+    out.device_utilisation = static_cast<double>(compute_sum) / (static_cast<double>(step_sum) * static_cast<double>(out.ranks));
   if (out.elapsed_s > 0) out.samples_per_s = static_cast<double>(samples) / out.elapsed_s;
 }
 
@@ -129,14 +135,14 @@ using Ledger = std::map<std::pair<int, int>, PairTraffic>;
 
 Ledger pair_ledger(const VariantFacts& facts, const std::vector<MemberReport>& members) {
   Ledger out;
-  for (size_t i = 0; i < members.size(); ++i) {
-    const int from = facts.members[i].datacenter;
-    for (const auto& count : members[i].traffic) {
+  for (const auto& member : members) {
+    const int from = about(facts, member).datacenter;
+    for (const auto& count : member.traffic) {
       const int to = facts.members[static_cast<size_t>(count.to)].datacenter;
       if (from == to) continue;
       auto& pair = out[{from, to}];
-      pair.wire += count.wire_bytes;
-      pair.payload += count.payload_bytes;
+      pair.wire += count.wire_bytes * member.stands_for;
+      pair.payload += count.payload_bytes * member.stands_for;
     }
   }
   return out;
@@ -181,14 +187,14 @@ void add_links(const VariantFacts& facts, const Ledger& ledger, int64_t rounds, 
 // The whole run as its bounds see it.
 RunSpan span_of(const VariantFacts& facts, const std::vector<MemberReport>& members, int64_t steps) {
   RunSpan span;
-  for (size_t m = 0; m < members.size(); ++m) {
-    if (!facts.members[m].worker || steps == 0) continue;
+  for (const auto& member : members) {
+    if (!about(facts, member).worker || steps == 0) continue;
     int64_t computed = 0;
-    for (size_t i = 0; i < static_cast<size_t>(steps); ++i) computed += members[m].steps[i].compute_ns;
-    span.end_s = std::max(span.end_s, as_seconds(members[m].steps[static_cast<size_t>(steps) - 1].end_ns));
+    for (size_t i = 0; i < static_cast<size_t>(steps); ++i) computed += member.steps[i].compute_ns;
+    span.end_s = std::max(span.end_s, as_seconds(member.steps[static_cast<size_t>(steps) - 1].end_ns));
     if (as_seconds(computed) <= span.computation_s) continue;
     span.computation_s = as_seconds(computed);
-    span.computed_by = static_cast<int>(m);
+    span.computed_by = member.member;
   }
   return span;
 }
@@ -224,7 +230,7 @@ void add_faults(const std::vector<const MemberReport*>& workers, int64_t steps_p
   for (const auto* worker : workers) {
     faults.rounds_committed = std::min(faults.rounds_committed, worker->rounds_committed);
     faults.rounds_rolled_back = std::max(faults.rounds_rolled_back, worker->rounds_rolled_back);
-    faults.samples_lost += worker->samples_lost;
+    faults.samples_lost += worker->samples_lost * worker->stands_for;
   }
   faults.updates_lost = std::max<int64_t>(0, out.steps - faults.rounds_committed * steps_per_round);
 }
@@ -268,6 +274,7 @@ Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<Memb
   auto out = described(facts);
   const auto& first = *workers.front();
   out.parameters_digest = first.parameters_digest;
+  out.actors = static_cast<int>(members.size());
   add_times(workers, out);
   add_series(workers, out.parameters_digest.empty(), out);
   add_scores(first, facts.target, out);

@@ -47,8 +47,8 @@ struct VariantFacts {
   } expect;
 };
 
-// `members` in order of member id, one for each of facts.members. Errors: failed, when a member did not finish (says which and why),
-// or when replicas ended with different parameters.
+// `members` in order of member id; together they stand for all of facts.members. Errors: failed, when a member did not finish (says which
+// and why), or when replicas ended with different parameters.
 Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<MemberReport>& members);
 
 // The account of a variant that did not finish.

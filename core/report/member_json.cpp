@@ -172,6 +172,7 @@ std::string to_json(const MemberReport& report) {
   auto wall = Json::object();
   for (const auto& [name, ns] : report.wall) wall[name] = ns;
   const Json json{{"member", report.member},
+                  {"stands_for", report.stands_for},
                   {"error", report.error},
                   {"error_code", report.error_code},
                   {"steps", steps_json(report.steps)},
@@ -193,6 +194,7 @@ Result<MemberReport> member_report_from_json(std::string_view text) {
   Reader reader;
   MemberReport out;
   out.member = static_cast<MemberId>(reader.integer(json, "member"));
+  out.stands_for = reader.integer(json, "stands_for");
   out.error = reader.text(json, "error");
   out.error_code = static_cast<int>(reader.integer(json, "error_code"));
   out.steps = read_steps(reader.at(json, "steps"), reader);

@@ -32,7 +32,8 @@ struct EvaluationRecord {
 
 struct MemberReport {
   MemberId member = 0;
-  std::string error;  // empty: it finished
+  int64_t stands_for = 1;  // so many members did the same, this one included: steps and traffic are one's
+  std::string error;       // empty: it finished
   int error_code = 0;
   std::vector<StepRecord> steps;
   std::vector<EvaluationRecord> evaluations;  // the first rank's only

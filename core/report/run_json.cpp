@@ -74,6 +74,7 @@ Json variant_json(const VariantReport& v) {
            {"strategy", description_json(v.strategy)},
            {"codec", {{"lan", description_json(v.lan_codec)}, {"wan", description_json(v.wan_codec)}}},
            {"ranks", v.ranks},
+           {"actors", v.actors},
            {"servers", v.servers}};
   if (!v.error.empty()) {
     out["error"] = v.error;

@@ -94,6 +94,7 @@ struct VariantReport {
   Description lan_codec, wan_codec;
   int ranks = 0;  // workers
   int servers = 0;
+  int actors = 0;  // members that were simulated; each stands for itself and those that nothing tells apart from it
   int64_t steps = 0;
   int64_t samples = 0;  // of all ranks, in all steps
   double elapsed_s = 0;

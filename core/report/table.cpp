@@ -254,6 +254,17 @@ std::string head_line(const RunReport& report, const Finished& variants, const P
   return pen(Ink::bold, report.scenario) + rest + "\n\n";
 }
 
+// Which variants were simulated by fewer members than they have.
+std::string folded_text(const Finished& variants) {
+  std::string out;
+  for (const auto* variant : variants) {
+    const int members = variant->ranks + variant->servers;
+    if (variant->actors == members) continue;
+    out += fmt::format("{}{} by {} of its {} members", out.empty() ? "" : "; ", variant->name, variant->actors, members);
+  }
+  return out.empty() ? out : out + ": one acts for all that nothing tells apart from it";
+}
+
 std::string remarks(const RunReport& report, const Pen& pen) {
   std::string out;
   for (const auto& variant : report.variants) {
@@ -287,6 +298,7 @@ std::string render_table(const RunReport& report, const TableStyle& style) {
   }
   out += words(report, style, pen);
   if (const auto samples = samples_text(report); !samples.empty()) out += under("samples", samples, style, pen);
+  if (const auto folded = folded_text(finished); !folded.empty()) out += under("simulated", folded, style, pen);
   if (!finished.empty() && std::none_of(finished.begin(), finished.end(), [](const auto* v) { return v->cost.total; })) {
     out += under("cost", "not priced: a topology's datacenters may have device_price_per_hour and egress_price_per_gb", style, pen);
   }

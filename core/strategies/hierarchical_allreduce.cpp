@@ -322,6 +322,19 @@ ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
   return kept;
 }
 
+// The parts of its lanes, by their sizes; all else is the same for every rank of a datacenter.
+std::optional<Likeness> likeness(const StrategyPlan& plan, MemberId worker) {
+  const Hierarchy hierarchy(plan.cluster, spec_of(plan).lanes, worker);
+  Likeness like{{}, plan.cluster.datacenters.size() > 1};
+  for (const Range bucket : plan.buckets) {
+    const auto shards = deal(bucket, spec_of(plan).lanes);
+    for (const int lane : hierarchy.lanes_of_self()) {
+      like.sizes.push_back(shards[static_cast<size_t>(lane)].count);
+    }
+  }
+  return like;
+}
+
 // Seconds one exchange takes on the lines alone: the messages one after another that latency is paid for, and the busiest
 // line's bytes at its rate, or a pair's at that of its lanes' connections where windows make them slower.
 double exchange_seconds(const StrategyPlan& plan, const Topology& topology) {
@@ -382,6 +395,7 @@ StrategyKind hierarchical_allreduce_kind() {
           .describe = describe,
           .payload_per_round = payload_per_round,
           .residuals = residuals,
+          .likeness = likeness,
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<HierarchicalAllReduce>(plan, env, self);
           },

@@ -271,6 +271,7 @@ StrategyKind parameter_server_kind() {
       .describe = describe,
       .payload_per_round = payload_per_round,
       .residuals = residuals,
+      .likeness = [](const StrategyPlan&, MemberId) { return std::optional<Likeness>{Likeness{}}; },
       .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
         return std::make_unique<ParameterServerWorker>(plan, env, self);
       },

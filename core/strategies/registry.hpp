@@ -6,6 +6,7 @@
 
 #include "core/config/table_reader.hpp"
 #include "core/config/topology.hpp"
+#include "core/membership/folding.hpp"
 #include "core/report/run_report.hpp"
 #include "core/strategies/strategy.hpp"
 
@@ -26,6 +27,8 @@ struct StrategyKind {
   PairBytes (*payload_per_round)(const StrategyPlan& plan);
   // What a worker encodes with error feedback, and so keeps residuals of.
   ResidualPlan (*residuals)(const StrategyPlan& plan, MemberId self);
+  // What tells a worker from the others of its datacenter in a phantom run. nullopt: no two are alike.
+  std::optional<Likeness> (*likeness)(const StrategyPlan& plan, MemberId worker);
   std::unique_ptr<WorkerStrategy> (*make_worker)(const StrategyPlan& plan, Env& env, MemberId self);
   // nullptr where the strategy has no servers.
   std::unique_ptr<ServerStrategy> (*make_server)(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self);

@@ -173,6 +173,8 @@ StrategyKind ring_allreduce_kind() {
           .describe = describe,
           .payload_per_round = payload_per_round,
           .residuals = residuals,
+          // Every rank has neighbours of its own.
+          .likeness = [](const StrategyPlan&, MemberId) { return std::optional<Likeness>{}; },
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<RingAllReduce>(plan, env, self);
           },
