@@ -247,9 +247,17 @@ void plan_strategy(const ScenarioVariant& variant, const Topology& topology, Run
   }
 }
 
-}  // namespace
+// Whoever started a scenario must see why another file's errors concern it.
+void point_to_topology(const Scenario& scenario, Diagnostics& diagnostics) {
+  const auto& errors = diagnostics.errors();
+  const bool at_fault =
+      std::any_of(errors.begin(), errors.end(), [&](const Diagnostic& error) { return error.where.file == scenario.topology_path; });
+  if (at_fault) {
+    diagnostics.error(scenario.topology_where, "topology", fmt::format("{} has errors", scenario.topology_path));
+  }
+}
 
-std::vector<RunSpec> validate(const Scenario& scenario, Diagnostics& diagnostics) {
+std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagnostics) {
   refuse_what_is_not_built(scenario, diagnostics);
   if (scenario.topology_path.empty()) {
     return {};  // reported when the scenario was read
@@ -290,6 +298,14 @@ std::vector<RunSpec> validate(const Scenario& scenario, Diagnostics& diagnostics
     }
     specs.push_back(std::move(spec));
   }
+  return specs;
+}
+
+}  // namespace
+
+std::vector<RunSpec> validate(const Scenario& scenario, Diagnostics& diagnostics) {
+  auto specs = plan_variants(scenario, diagnostics);
+  point_to_topology(scenario, diagnostics);
   return specs;
 }
 

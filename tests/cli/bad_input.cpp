@@ -40,6 +40,21 @@ TEST_CASE("a scenario that cannot be read says why") {
   CHECK_THAT(refused({workspace.write("junk.toml", "\x89\xC3\xA9\xF0\x9F((((")}), Contains("junk.toml:1:"));
   CHECK_THAT(refused({workspace.write("json.toml", "{\"topology\": 1}")}), Contains("json.toml:1:"));
   CHECK_THAT(refused({"/dev/zero"}), Contains("not a regular file"));
+  // Whoever starts the test may be allowed to read everything; this file fails while it is read.
+  CHECK_THAT(refused({"/proc/self/mem"}), Contains("/proc/self/mem: cannot be read"));
+}
+
+TEST_CASE("a topology at fault is named together with the scenario that names it") {
+  CHECK_THAT(spoiled("topology.toml", "\"10 ms\"", "\"10\""), Contains("topology.toml:13:11: link[0].latency") &&
+                                                                  Contains("scenario.toml:1:12: topology:") &&
+                                                                  Contains("topology.toml has errors"));
+  CHECK_THAT(spoiled("topology.toml", "nodes = 2", "nodes = 2\ndevice = \"a100\""),
+             Contains("topology.toml:2:8: datacenter[0].device") && Contains("scenario.toml:1:12: topology:"));
+  CHECK_THAT(spoiled("scenario.toml", "lr = 0.1", "lr = nan"), !Contains("has errors"));
+}
+
+TEST_CASE("a model that does not fit the data is refused") {
+  CHECK_THAT(spoiled("scenario.toml", "\"linear\"", "\"lenet\""), Contains("model.kind: model lenet: needs images of at least 12 x 12"));
 }
 
 TEST_CASE("a huge file is refused at once") {
