@@ -246,15 +246,7 @@ StrategySpec read(TableReader& table, const Topology& topology) {
 }
 
 const char* exchange_name(Exchange exchange) {
-  switch (exchange) {
-    case Exchange::ring:
-      return "ring";
-    case Exchange::mesh:
-      return "mesh";
-    case Exchange::allgather:
-      return "allgather";
-  }
-  return "unknown";
+  return exchange == Exchange::ring ? "ring" : exchange == Exchange::mesh ? "mesh" : "allgather";
 }
 
 Description describe(const StrategyPlan& plan) {
