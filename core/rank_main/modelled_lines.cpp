@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+
+#include "core/strategies/parameter_server_layout.hpp"
 
 namespace xdc {
 namespace {
@@ -16,16 +17,19 @@ struct Way {
   bool behind_each_other = false;  // several buckets cross at once
 };
 
+// Pushes one way, new parameters back; with servers on both ends a line bears some of each.
 std::vector<Way> parameter_server_ways(const StrategyPlan& plan) {
-  std::set<Pair> pairs;
-  for (const MemberId server : plan.cluster.servers()) {
-    for (const auto& member : plan.cluster.members) {
-      const int there = plan.cluster.members[static_cast<size_t>(server)].datacenter;
-      if (member.role == Role::worker && member.datacenter != there) pairs.insert({member.datacenter, there});
-    }
-  }
+  const auto bytes = server_bytes(plan);
+  const auto share = [&](const PairBytes& part, const PairBytes& other, Pair pair) {
+    const auto rest = other.find(pair);
+    const auto whole = static_cast<double>(part.at(pair) + (rest == other.end() ? 0 : rest->second));
+    return whole == 0 ? 1 : static_cast<double>(part.at(pair)) / whole;
+  };
   std::vector<Way> ways;
-  for (const auto& [from, to] : pairs) ways.push_back({{{{from, to}, 1, 1}, {{to, from}, 1, 1}}, true});
+  for (const auto& [pair, pushed] : bytes.pushed) {
+    const Pair back{pair.second, pair.first};
+    ways.push_back({{{pair, 1, share(bytes.pushed, bytes.pulled, pair)}, {back, 1, share(bytes.pulled, bytes.pushed, back)}}, true});
+  }
   return ways;
 }
 
@@ -115,7 +119,10 @@ void add_chains(const StrategyPlan& plan, VariantFacts& facts) {
     facts.chains.push_back(chain_of(way.legs, 1, 1 / steps, last));
     auto exchanging = chain_of(way.legs, kForward + (1 - kForward) / buckets, rounds_trips / steps, 1);
     // What comes back of the buckets before the last does so while the last is on its way.
-    if (way.behind_each_other && exchanging.legs.size() > 1) exchanging.legs.back().share *= last;
+    if (way.behind_each_other && exchanging.legs.size() > 1) {
+      exchanging.legs.front().share += (1 - exchanging.legs.front().share) * (1 - last);
+      exchanging.legs.back().share *= last;
+    }
     facts.chains.push_back(std::move(exchanging));
   }
 }

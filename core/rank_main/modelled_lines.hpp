@@ -7,7 +7,7 @@
 namespace xdc {
 
 // Fills facts.lines and facts.chains. Chains of one round of D datacenters, N workers, K buckets, H steps:
-//   parameter_server        a worker's push, then its pull: a crossing each, all bytes of either direction
+//   parameter_server        a worker's push, then its pull: a crossing each, all that is pushed and all that is pulled
 //   ring_allreduce          around the ring: 2(N-1)/N crossings of each edge between datacenters, the N-th part of its line's bytes
 //   hierarchical, local_sgd allgather: one crossing, all bytes; mesh: there and back, half of the bytes each; ring: as above with D for N
 //   rings also              the busiest edge alone: all its bytes

@@ -17,12 +17,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/collectives/direct.hpp"
 #include "core/collectives/line_bytes.hpp"
 #include "core/collectives/ring.hpp"
 #include "core/strategies/hierarchy.hpp"
+#include "core/strategies/inside.hpp"
 #include "core/strategies/kinds.hpp"
 
 namespace xdc {
@@ -43,6 +43,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
         env_(env),
         self_(self),
         hierarchy_(plan.cluster, spec_of(plan).lanes, self),
+        inside_(plan, env, hierarchy_),
         scratch_(env.device),
         stream_(env.device.make_stream("hierarchical")) {}
 
@@ -50,18 +51,7 @@ class HierarchicalAllReduce : public WorkerStrategy {
 
   Status connect(const View& everyone, Deadline deadline) override {
     XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "hierarchical", deadline));
-    if (hierarchy_.local().size() > 1) {
-      // A purpose names one set of members: every datacenter has its own.
-      const auto& here = plan_.cluster.datacenters[static_cast<size_t>(hierarchy_.datacenter())];
-      auto native = env_.fabric.native_collectives({everyone.epoch, hierarchy_.local().ranks}, "hierarchical inside " + here, deadline);
-      if (native.ok()) {
-        native_ = std::move(native).value();
-        XDC_TRY_ASSIGN(counts_, env_.device.allocate(Space::pinned, 2 * sizeof(int64_t)));
-      } else if (native.error().code != ErrorCode::unsupported) {
-        return native.error();
-      }
-    }
-    return ok_status();
+    return inside_.connect(everyone, "hierarchical inside", deadline);
   }
 
   Result<ControlSum> exchange(const WorkerRound& round) override {
@@ -86,25 +76,18 @@ class HierarchicalAllReduce : public WorkerStrategy {
     if (communicator_ != nullptr) {
       communicator_->abort(error);
     }
-    if (native_ != nullptr) {
-      native_->abort(error);
-    }
+    inside_.abort(error);
   }
 
  private:
   Result<ControlSum> exchange_bucket(ExchangeSite& site, const WorkerRound& round, int bucket) {
     const ExchangeCall call{round.round, bucket, round.deadline};
-    std::array inside{hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], round.own)};
-    XDC_TRY(native_ != nullptr ? native_reduce_scatter(site, call, round, inside[0])
-                               : direct_reduce_scatter(site, call, round.gradient, inside));
-    XDC_TRY(across(site, call, round.gradient, inside[0]));
-    if (hierarchy_.local().size() == 1 && hierarchy_.gathers_inside()) {
-      XDC_TRY(round_trip(site, call, round.gradient, inside[0], Encoded::finished));
-      XDC_TRY(finish(site, call.deadline));
-    }
-    XDC_TRY(native_ != nullptr ? native_all_gather(site, call, round, inside[0]) : direct_all_gather(site, call, round.gradient, inside));
+    Reduction inside = hierarchy_.inside(plan_.buckets[static_cast<size_t>(bucket)], round.own);
+    XDC_TRY(inside_.reduce_scatter(site, call, round.gradient, round.own, inside));
+    XDC_TRY(across(site, call, round.gradient, inside));
+    XDC_TRY(inside_.all_gather(site, call, round.gradient, inside));
     AgreedSum total;
-    for (const auto& sum : inside[0].sums) {
+    for (const auto& sum : inside.sums) {
       XDC_TRY(total.meet(sum));
     }
     return *total.value();
@@ -151,85 +134,14 @@ class HierarchicalAllReduce : public WorkerStrategy {
     return ok_status();
   }
 
-  // The hardware adds what it is given: what the lan codec would lose is lost before.
-  // Own parts hold finished sums, the others contributions.
-  Status round_trip(ExchangeSite& site, const ExchangeCall& call, Tensor gradient, const Reduction& inside, Encoded what) {
-    for (size_t p = 0; p < inside.parts.size(); ++p) {
-      if ((inside.owner[p] == inside.group.me) == (what == Encoded::finished) && inside.parts[p].count > 0) {
-        const Tensor slice = site.geometry.slice(gradient, inside.parts[p]);
-        XDC_TRY_ASSIGN(const WireTensor wire, encode(site, call, {inside.tier, what, inside.parts[p], 0}, slice));
-        XDC_TRY(keep_decoded(site, wire, slice));
-      }
-    }
-    return ok_status();
-  }
-
-  // The parts of a bucket, within its slice: the other buckets may not be finished yet, and are no part of it.
-  std::vector<Part> native_parts(const ExchangeSite& site, const ExchangeCall& call, const Reduction& inside) const {
-    const int64_t begin = site.geometry.real(bucket_of(call)).begin;
-    std::vector<Part> parts;
-    for (size_t p = 0; p < inside.parts.size(); ++p) {
-      const Range elements = site.geometry.real(inside.parts[p]);
-      parts.push_back({elements.begin - begin, elements.count, inside.owner[p], encoded_bytes(plan_.codecs.lan, inside.parts[p].count)});
-    }
-    return parts;
-  }
-
-  Range bucket_of(const ExchangeCall& call) const { return plan_.buckets[static_cast<size_t>(call.bucket)]; }
-
-  std::span<int64_t> counts() { return {reinterpret_cast<int64_t*>(counts_->bytes().host().data()), 2}; }
-  Tensor counts_tensor() { return Tensor::flat(counts_->bytes(), DType::i64, 2); }
-
-  // The hardware's collectives carry no control words: the sums are reduced by themselves, once a round, and kept.
-  Status native_reduce_scatter(ExchangeSite& site, const ExchangeCall& call, const WorkerRound& round, Reduction& inside) {
-    if (call.bucket == 0) {
-      counts()[0] = round.own.samples;
-      counts()[1] = round.own.stop_votes;
-      XDC_TRY(native_->all_reduce(counts_tensor(), 2 * sizeof(int64_t), call.deadline));
-      datacenter_sum_ = {counts()[0], counts()[1]};
-    }
-    XDC_TRY(round_trip(site, call, round.gradient, inside, Encoded::contribution));
-    XDC_TRY(finish(site, call.deadline));
-    XDC_TRY(native_->reduce_scatter(site.geometry.slice(round.gradient, bucket_of(call)), native_parts(site, call, inside), call.deadline));
-    for (size_t p = 0; p < inside.parts.size(); ++p) {
-      inside.sums[p].reset();
-      if (inside.owner[p] == inside.group.me && inside.parts[p].count > 0) {
-        inside.sums[p] = datacenter_sum_;
-      }
-    }
-    return ok_status();
-  }
-
-  Status native_all_gather(ExchangeSite& site, const ExchangeCall& call, const WorkerRound& round, Reduction& inside) {
-    XDC_TRY(round_trip(site, call, round.gradient, inside, Encoded::finished));
-    XDC_TRY(finish(site, call.deadline));
-    XDC_TRY(native_->all_gather(site.geometry.slice(round.gradient, bucket_of(call)), native_parts(site, call, inside), call.deadline));
-    if (call.bucket == 0) {
-      // Lane 0 always has elements, and its rank the sums over all datacenters.
-      const auto first = inside.sums[0].value_or(ControlSum{});
-      counts()[0] = first.samples;
-      counts()[1] = first.stop_votes;
-      XDC_TRY(native_->broadcast(counts_tensor(), inside.owner[0], 2 * sizeof(int64_t), call.deadline));
-      total_ = {counts()[0], counts()[1]};
-    }
-    for (auto& sum : inside.sums) {
-      if (!sum) {
-        sum = total_;
-      }
-    }
-    return ok_status();
-  }
-
   const StrategyPlan& plan_;
   Env& env_;
   MemberId self_;
   Hierarchy hierarchy_;
+  InsideExchange inside_;
   Scratch scratch_;
   Stream stream_;
   std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<Collectives> native_;
-  std::unique_ptr<Buffer> counts_;
-  ControlSum datacenter_sum_, total_;
 };
 
 StrategySpec read(TableReader& table, const Topology& topology) {

@@ -1,14 +1,22 @@
 // parameter_server: every worker pushes its gradient to the servers and pulls the new parameters. Synchronous.
 //
-//   steps       every bucket, once backward has finished it: push each shard's piece to its server; the server adds the
-//               workers' pieces in rank order, applies the optimizer to its own elements and answers with new parameters
-//   bytes       g S up and g S down between the servers' datacenter and each other one of g workers
+//   steps       every bucket, once backward has finished it:
+//               (a) with aggregators: reduce-scatter inside the datacenter, lane j's part added up on local rank j mod g
+//               (b) push each shard's part to its server, each worker all of it or each aggregator its lane's; the server adds what it is
+//                   pushed, applies the optimizer to its own elements and answers with new parameters
+//               (c) with aggregators: all-gather of the new parameters inside
+//   placement   one datacenter's servers hold everything; or "sharded": each datacenter's hold 1/D of the elements
+//   bytes       of D datacenters of g workers and S bytes of gradient, up and down alike
+//               central: g S between the servers' datacenter and each other one, S with aggregators
+//               sharded: 2 g S / D for each ordered pair, 2 S / D with aggregators
 //   memory      worker: gradient and pulled parameters, no optimizer state; server: its shard's parameters and optimizer
-//               state, one piece of each worker's gradient per bucket; undo copies on both. Error feedback: the worker's
-//               residuals, S, and their undo copies
-//   additions   in rank order of the workers
-//   codecs      pushes, by the tier between worker and server; pulls are fp32
-//   source      Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014
+//               state, one piece of each push per bucket; undo copies on both. Error feedback: what a worker encodes, and its undo copies
+//   additions   in rank order of the workers; with aggregators in rank order inside, then in the order of the topology file
+//   codecs      pushes by the tier between worker and server, sums inside by lan; new parameters are fp32
+//   source      Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014; a push for each machine or
+//               datacenter: Hsieh et al., "Gaia", NSDI 2017
+#include "core/strategies/parameter_server.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,177 +26,9 @@
 namespace xdc {
 namespace {
 
-Range shard_range(const StrategyPlan& plan, int shard) {
-  return deal({0, plan.parameters}, std::get<ParameterServerSpec>(plan.spec).shards)[static_cast<size_t>(shard)];
-}
+const std::string kSharded = "sharded";
 
-// The part of a bucket that lives on one shard; may be empty.
-Range piece(const StrategyPlan& plan, size_t bucket, int shard) { return intersection(plan.buckets[bucket], shard_range(plan, shard)); }
-
-std::function<std::string(Rank)> describer(const StrategyPlan& plan) {
-  return [&plan](Rank rank) { return plan.cluster.describe(rank); };
-}
-
-class ParameterServerWorker : public WorkerStrategy {
- public:
-  ParameterServerWorker(const StrategyPlan& plan, Env& env, MemberId self)
-      : plan_(plan), env_(env), self_(self), scratch_(env.device), stream_(env.device.make_stream("push")) {}
-
-  Yields yields() const override { return Yields::parameters; }
-
-  Status connect(const View& everyone, Deadline deadline) override {
-    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "parameter server", deadline));
-    return ok_status();
-  }
-
-  Result<ControlSum> exchange(const WorkerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), plan_.geometry(), coding_of(plan_, self_, round)};
-    std::vector<Transfer> pushes, pulls;
-    scratch_.reset();
-    for (size_t b = 0; b < plan_.buckets.size(); ++b) {
-      XDC_TRY(round.wait_bucket(static_cast<int>(b)));
-      XDC_TRY(push(site, round, b, pushes, pulls));
-    }
-    AgreedSum total;
-    for (auto& pull : pulls) {
-      XDC_TRY_ASSIGN(const ControlSum sum, await(site, pull, round.deadline));
-      XDC_TRY(total.meet(sum));
-    }
-    XDC_TRY(await_all(site, pushes, round.deadline));
-    return *total.value();
-  }
-
-  void abort(const Error& error) override {
-    if (communicator_ != nullptr) {
-      communicator_->abort(error);
-    }
-  }
-
- private:
-  Status push(ExchangeSite& site, const WorkerRound& round, size_t b, std::vector<Transfer>& pushes, std::vector<Transfer>& pulls) {
-    const auto servers = plan_.cluster.servers();
-    std::vector<WireTensor> wires(servers.size());
-    for (size_t s = 0; s < servers.size(); ++s) {
-      const Range range = piece(plan_, b, static_cast<int>(s));
-      if (range.count == 0) {
-        continue;
-      }
-      const Encoding encoding{plan_.tier_between(self_, servers[s]), Encoded::contribution, range, 0};
-      XDC_TRY_ASSIGN(
-          wires[s], encode(site, {round.round, static_cast<int>(b), round.deadline}, encoding, site.geometry.slice(round.gradient, range)));
-    }
-    XDC_TRY(finish(site, round.deadline));
-    for (size_t s = 0; s < servers.size(); ++s) {
-      const Range range = piece(plan_, b, static_cast<int>(s));
-      if (range.count > 0) {
-        const int bucket = static_cast<int>(b), part = static_cast<int>(s);
-        pushes.push_back(send(site, servers[s], {round.round, Phase::push, bucket, part}, round.own, wires[s]));
-        const WireTensor place = plain(range, site.geometry.slice(round.parameters_after, range));
-        pulls.push_back(receive(site, servers[s], {round.round, Phase::pull, bucket, part}, place));
-      }
-    }
-    return ok_status();
-  }
-
-  const StrategyPlan& plan_;
-  Env& env_;
-  MemberId self_;
-  Scratch scratch_;
-  Stream stream_;
-  std::unique_ptr<Communicator> communicator_;
-};
-
-class ParameterServer : public ServerStrategy {
- public:
-  ParameterServer(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self)
-      : plan_(plan),
-        optimizer_(optimizer),
-        env_(env),
-        self_(self),
-        shard_(self - plan.cluster.workers()),
-        scratch_(env.device),
-        stream_(env.device.make_stream("serve")) {}
-
-  Range owned() const override { return shard_range(plan_, shard_); }
-
-  Status connect(const View& everyone, Deadline deadline) override {
-    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "parameter server", deadline));
-    return ok_status();
-  }
-
-  Result<ControlSum> serve(const ServerRound& round) override {
-    ExchangeSite site{env_.device, stream_, *communicator_, scratch_, describer(plan_), plan_.geometry(), {plan_.codecs}};
-    std::vector<Transfer> answers;
-    AgreedSum total;
-    for (size_t b = 0; b < plan_.buckets.size(); ++b) {
-      const Range range = piece(plan_, b, shard_);
-      if (range.count == 0) {
-        continue;
-      }
-      scratch_.reset();
-      ControlSum sum;
-      XDC_TRY_ASSIGN(const Tensor gradient, collect(site, round, b, range, sum));
-      XDC_TRY(total.meet(sum));
-      update(round, range, gradient);
-      XDC_TRY(finish(site, round.deadline));
-      const WireTensor fresh = plain(range, site.geometry.slice_of(round.parameters_after, owned(), range));
-      for (const MemberId worker : plan_.cluster.workers_view(0).members) {
-        answers.push_back(send(site, worker, {round.round, Phase::pull, static_cast<int>(b), shard_}, sum, fresh));
-      }
-    }
-    XDC_TRY(await_all(site, answers, round.deadline));
-    return *total.value();
-  }
-
-  void abort(const Error& error) override {
-    if (communicator_ != nullptr) {
-      communicator_->abort(error);
-    }
-  }
-
- private:
-  // The workers' pieces, added in rank order.
-  Result<Tensor> collect(ExchangeSite& site, const ServerRound& round, size_t b, Range range, ControlSum& sum) {
-    std::vector<Transfer> pushes;
-    for (const MemberId worker : plan_.cluster.workers_view(0).members) {
-      XDC_TRY_ASSIGN(const WireTensor room, inbox(site, plan_.codec_between(worker, self_), range));
-      pushes.push_back(receive(site, worker, {round.round, Phase::push, static_cast<int>(b), shard_}, room));
-    }
-    Tensor acc;
-    for (auto& push : pushes) {
-      XDC_TRY_ASSIGN(const ControlSum own, await(site, push, round.deadline));
-      sum = sum + own;
-      XDC_TRY_ASSIGN(const Tensor term, decoded(site, push.wire));
-      if (&push == &pushes.front()) {
-        acc = term;
-      } else {
-        add(site, range, acc, term);
-      }
-    }
-    return acc;
-  }
-
-  void update(const ServerRound& round, Range range, Tensor gradient) {
-    const auto own = [&](Tensor t) { return plan_.geometry().slice_of(t, owned(), range); };
-    std::vector<Tensor> before, after;
-    for (size_t i = 0; i < round.state_before.size(); ++i) {
-      before.push_back(own(round.state_before[i]));
-      after.push_back(own(round.state_after[i]));
-    }
-    env_.device.charge(stream_, optimizer_.cost(range.count));
-    optimizer_.apply(env_.device.kernels(), stream_, round.round, own(round.parameters_before), before, gradient,
-                     own(round.parameters_after), after);
-  }
-
-  const StrategyPlan& plan_;
-  const Optimizer& optimizer_;
-  Env& env_;
-  MemberId self_;
-  int shard_;
-  Scratch scratch_;
-  Stream stream_;
-  std::unique_ptr<Communicator> communicator_;
-};
+const ParameterServerSpec& spec_of(const StrategyPlan& plan) { return std::get<ParameterServerSpec>(plan.spec); }
 
 StrategySpec read(TableReader& table, const Topology& topology) {
   ParameterServerSpec spec;
@@ -196,62 +36,72 @@ StrategySpec read(TableReader& table, const Topology& topology) {
   for (const auto& datacenter : topology.datacenters) {
     names.push_back(datacenter.name);
   }
-  spec.placement = std::max(0, topology.datacenter_index(table.required_one_of("placement", names)));
+  // A datacenter may be called so; then it is meant.
+  const bool ambiguous = topology.datacenter_index(kSharded) >= 0;
+  if (!ambiguous) {
+    names.emplace_back(kSharded);
+  }
+  const auto placement = table.required_one_of("placement", names);
+  spec.sharded = placement == kSharded && !ambiguous;
+  spec.placement = std::max(0, topology.datacenter_index(placement));
   spec.shards = static_cast<int>(table.integer("shards", 1, 4096, 1));
   return spec;
 }
 
+void add_members(const StrategySpec& any, const Topology& topology, Cluster& cluster) {
+  const auto& spec = std::get<ParameterServerSpec>(any);
+  for (int d = 0; d < static_cast<int>(topology.datacenters.size()); ++d) {
+    if (spec.sharded || d == spec.placement) {
+      add_servers(cluster, topology, d, spec.shards);
+    }
+  }
+}
+
 Description describe(const StrategyPlan& plan) {
-  const auto& spec = std::get<ParameterServerSpec>(plan.spec);
+  const auto& spec = spec_of(plan);
   return {{"kind", "parameter_server"},
-          {"placement", plan.cluster.datacenters[static_cast<size_t>(spec.placement)]},
+          {"placement", spec.sharded ? kSharded : plan.cluster.datacenters[static_cast<size_t>(spec.placement)]},
           {"shards", int64_t{spec.shards}}};
 }
 
 PairBytes payload_per_round(const StrategyPlan& plan) {
-  const int home = std::get<ParameterServerSpec>(plan.spec).placement;
-  PairBytes pairs;
-  // Piece by piece: of each one top_k sends a whole number of elements.
-  int64_t pushed = 0, pulled = 0;
-  for (size_t b = 0; b < plan.buckets.size(); ++b) {
-    for (int s = 0; s < std::get<ParameterServerSpec>(plan.spec).shards; ++s) {
-      pushed += plan.geometry().wire_bytes(plan.codecs.wan, piece(plan, b, s));
-      pulled += plan.geometry().wire_bytes({}, piece(plan, b, s));
-    }
+  ServerBytes bytes = server_bytes(plan);
+  for (const auto& [pair, pulled] : bytes.pulled) {
+    bytes.pushed[pair] += pulled;
   }
-  for (size_t d = 0; d < plan.cluster.datacenters.size(); ++d) {
-    const int away = static_cast<int>(d);
-    const auto workers = static_cast<int64_t>(plan.cluster.workers_of(away).size());
-    if (away != home && workers > 0) {
-      pairs[{away, home}] = workers * pushed;
-      pairs[{home, away}] = workers * pulled;
-    }
-  }
-  return pairs;
+  return bytes.pushed;
 }
 
-ResidualPlan residuals(const StrategyPlan& plan, MemberId self) {
-  ResidualPlan kept;
-  const auto servers = plan.cluster.servers();
-  for (size_t b = 0; b < plan.buckets.size(); ++b) {
-    for (size_t s = 0; s < servers.size(); ++s) {
-      const Tier tier = plan.tier_between(self, servers[s]);
-      if (plan.codecs.of(tier).error_feedback) {
-        kept.add(tier, Encoded::contribution, plan.geometry().real(piece(plan, b, static_cast<int>(s))));
+// Without aggregators all of a datacenter's workers do the same; an aggregator has its lane's pieces.
+std::optional<Likeness> likeness(const StrategyPlan& plan, MemberId worker) {
+  Likeness like;
+  if (!spec_of(plan).aggregator) {
+    return like;
+  }
+  const ServerLayout layout(plan);
+  const auto lanes = Hierarchy(plan.cluster, layout.lanes(), worker).lanes_of_self();
+  for (const Range bucket : plan.buckets) {
+    for (const ServerPiece& piece : layout.pieces(bucket)) {
+      if (std::find(lanes.begin(), lanes.end(), piece.lane) != lanes.end()) {
+        like.sizes.push_back(piece.shard);
+        like.sizes.push_back(piece.range.count);
       }
     }
+    like.sizes.push_back(-1);  // the next bucket's
   }
-  return kept;
+  return like;
 }
 
 // A shard without elements would be a server that nobody speaks to.
-Status resolve(StrategyPlan& plan, const Topology&) {
-  const int shards = std::get<ParameterServerSpec>(plan.spec).shards;
+Status resolve(StrategyPlan& plan, const Topology& topology) {
+  const auto& spec = spec_of(plan);
   const int64_t blocks = (plan.parameters + kBlock - 1) / kBlock;
-  if (shards > blocks) {
+  const int64_t places = spec.sharded ? static_cast<int64_t>(topology.datacenters.size()) : 1;
+  if (spec.shards > blocks / places) {
     return Error{ErrorCode::invalid,
-                 fmt::format("shards = {}, but a model of {} parameters has only {} blocks of {} to deal out; at most {} shards", shards,
-                             plan.parameters, blocks, kBlock, blocks)};
+                 fmt::format("shards = {}{}, but a model of {} parameters has only {} blocks of {} to deal out; at most {} shards",
+                             spec.shards, spec.sharded ? fmt::format(" in each of {} datacenters", places) : "", plan.parameters, blocks,
+                             kBlock, blocks / places)};
   }
   return ok_status();
 }
@@ -259,25 +109,16 @@ Status resolve(StrategyPlan& plan, const Topology&) {
 }  // namespace
 
 StrategyKind parameter_server_kind() {
-  return {
-      .name = "parameter_server",
-      .read = read,
-      .add_members =
-          [](const StrategySpec& spec, const Topology& topology, Cluster& cluster) {
-            const auto& server = std::get<ParameterServerSpec>(spec);
-            add_servers(cluster, topology, server.placement, server.shards);
-          },
-      .resolve = resolve,
-      .describe = describe,
-      .payload_per_round = payload_per_round,
-      .residuals = residuals,
-      .likeness = [](const StrategyPlan&, MemberId) { return std::optional<Likeness>{Likeness{}}; },
-      .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
-        return std::make_unique<ParameterServerWorker>(plan, env, self);
-      },
-      .make_server = [](const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self) -> std::unique_ptr<ServerStrategy> {
-        return std::make_unique<ParameterServer>(plan, optimizer, env, self);
-      }};
+  return {.name = "parameter_server",
+          .read = read,
+          .add_members = add_members,
+          .resolve = resolve,
+          .describe = describe,
+          .payload_per_round = payload_per_round,
+          .residuals = server_residuals,
+          .likeness = likeness,
+          .make_worker = make_parameter_server_worker,
+          .make_server = make_parameter_server};
 }
 
 }  // namespace xdc

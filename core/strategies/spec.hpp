@@ -12,8 +12,10 @@ enum class RingOrder { contiguous, interleaved };
 
 // semantics: core/strategies/README.md
 struct ParameterServerSpec {
-  int placement = 0;  // datacenter
-  int shards = 1;
+  int placement = 0;  // datacenter, unless sharded
+  int shards = 1;     // servers in each datacenter that has any
+  bool sharded = false;
+  bool aggregator = false;
 };
 struct RingAllReduceSpec {
   RingOrder order = RingOrder::contiguous;

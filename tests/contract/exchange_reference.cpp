@@ -52,13 +52,45 @@ Vector ExchangeReference::through(Tier tier, Encoded what, MemberId sender, int 
 }
 
 void ExchangeReference::server(Range bucket, Vector& sum) {
+  const auto& spec = std::get<ParameterServerSpec>(plan_.spec);
   const auto servers = plan_.cluster.servers();
-  const auto shards = deal({0, plan_.parameters}, static_cast<int>(servers.size()));
+  std::vector<Range> shards;
+  for (const Range place : deal({0, plan_.parameters}, spec.sharded ? static_cast<int>(plan_.cluster.datacenters.size()) : 1)) {
+    const auto dealt = deal(place, spec.shards);
+    shards.insert(shards.end(), dealt.begin(), dealt.end());
+  }
   for (size_t s = 0; s < servers.size(); ++s) {
     const Range piece = intersection(bucket, shards[s]);
+    if (spec.aggregator) {
+      aggregated(bucket, shards[s], servers[s], sum);
+      continue;
+    }
     for (MemberId w = 0; w < plan_.cluster.workers() && piece.count > 0; ++w) {
       add(sum, through(plan_.tier_between(w, servers[s]), Encoded::contribution, w, 0, piece, contributions_[static_cast<size_t>(w)]),
           piece, w == 0);
+    }
+  }
+}
+
+// Each datacenter's sum of a lane, in rank order, then those in the topology's.
+void ExchangeReference::aggregated(Range bucket, Range shard, MemberId server, Vector& sum) {
+  size_t lanes = 1;
+  for (size_t d = 0; d < plan_.cluster.datacenters.size(); ++d) {
+    lanes = std::max(lanes, plan_.cluster.workers_of(static_cast<int>(d)).size());
+  }
+  const auto parts = deal(bucket, static_cast<int>(lanes));
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    const Range piece = intersection(parts[lane], shard);
+    for (size_t d = 0; d < plan_.cluster.datacenters.size() && piece.count > 0; ++d) {
+      const auto workers = plan_.cluster.workers_of(static_cast<int>(d));
+      const size_t owner = lane % workers.size();
+      Vector inside(static_cast<size_t>(plan_.parameters));
+      for (size_t r = 0; r < workers.size(); ++r) {
+        const Vector& own = contributions_[static_cast<size_t>(workers[r])];
+        // A sum inside is encoded as a whole, whatever servers it is cut for: no matter to a codec that works block by block.
+        add(inside, r == owner ? own : through(Tier::lan, Encoded::contribution, workers[r], 0, piece, own), piece, r == 0);
+      }
+      add(sum, through(plan_.tier_between(workers[owner], server), Encoded::contribution, workers[owner], 0, piece, inside), piece, d == 0);
     }
   }
 }

@@ -23,6 +23,7 @@ class ExchangeReference {
   // decode(encode(values + residual)) of a range, elsewhere 0. Members other than the sender are nobody's business.
   Vector through(Tier tier, Encoded what, MemberId sender, int hop, Range range, const Vector& values);
   void server(Range bucket, Vector& sum);
+  void aggregated(Range bucket, Range shard, MemberId server, Vector& sum);
   void flat_ring(Range bucket, Vector& sum);
   void hierarchical(Range bucket, Vector& sum);
   // One lane's shard, summed over the datacenters; `speakers` send for them.

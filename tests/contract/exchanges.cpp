@@ -215,6 +215,19 @@ TEST_CASE("a parameter server adds in rank order and moves its closed form") {
   check({2, 3}, ParameterServerSpec{1, 3}, {kStochastic, kInt8}, 3000, 2048);
 }
 
+TEST_CASE("servers in every datacenter own the elements between them, and move their closed form") {
+  for (const int shards : {1, 2}) {
+    const ParameterServerSpec spec{0, shards, true};
+    for (const auto& datacenters : kEverywhere) {
+      for (const TierCodecs& codecs :
+           {TierCodecs{kNone, kNone}, TierCodecs{kNone, kFp16}, TierCodecs{kFp16, kStochastic}, TierCodecs{kTopK, kTopK}}) {
+        check(datacenters, spec, codecs, 3000, 1 << 20);
+        check(datacenters, spec, codecs, 5001, 4096);
+      }
+    }
+  }
+}
+
 TEST_CASE("a hierarchical exchange adds in rank order, then in the topology's, and moves its closed form") {
   for (const Exchange exchange : {Exchange::mesh, Exchange::allgather, Exchange::ring}) {
     for (const int lanes : {1, 2, 4}) {

@@ -108,5 +108,27 @@ TEST_CASE("A parameter server's pushes are counted piece by piece") {
   CHECK(pairs.at({0, 1}) == 2 * 4 * 10'000);
 }
 
+TEST_CASE("Servers in every datacenter share the elements, and pushes cross to each other one's") {
+  const StrategySpec spec = ParameterServerSpec{0, 2, true};
+  const Planned result = planned(spec, {{}, {CodecKind::fp16}}, {1, 3});
+  REQUIRE(result.status.ok());
+  CHECK(result.plan.cluster.servers().size() == 4);
+  // 40 blocks, 20 each, the last of 16 elements.
+  const int64_t first = 20 * 256, second = 10'000 - first;
+  const auto pairs = strategy_of(spec).payload_per_round(result.plan);
+  CHECK(pairs.at({0, 1}) == 2 * second + 3 * 4 * first);
+  CHECK(pairs.at({1, 0}) == 3 * 2 * first + 4 * second);
+}
+
+TEST_CASE("More servers than there are blocks are refused, and the message says how many there may be") {
+  const Planned central = planned(ParameterServerSpec{0, 41}, {});
+  REQUIRE_FALSE(central.status.ok());
+  CHECK_THAT(central.status.error().message, Contains("shards = 41") && Contains("at most 40"));
+  CHECK(planned(ParameterServerSpec{0, 20, true}, {}).status.ok());
+  const Planned sharded = planned(ParameterServerSpec{0, 14, true}, {}, {1, 1, 1});
+  REQUIRE_FALSE(sharded.status.ok());
+  CHECK_THAT(sharded.status.error().message, Contains("in each of 3 datacenters") && Contains("at most 13"));
+}
+
 }  // namespace
 }  // namespace xdc
