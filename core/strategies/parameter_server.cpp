@@ -45,6 +45,7 @@ StrategySpec read(TableReader& table, const Topology& topology) {
   spec.sharded = placement == kSharded && !ambiguous;
   spec.placement = std::max(0, topology.datacenter_index(placement));
   spec.shards = static_cast<int>(table.integer("shards", 1, 4096, 1));
+  spec.aggregator = table.boolean("aggregator", false);
   return spec;
 }
 
@@ -61,7 +62,8 @@ Description describe(const StrategyPlan& plan) {
   const auto& spec = spec_of(plan);
   return {{"kind", "parameter_server"},
           {"placement", spec.sharded ? kSharded : plan.cluster.datacenters[static_cast<size_t>(spec.placement)]},
-          {"shards", int64_t{spec.shards}}};
+          {"shards", int64_t{spec.shards}},
+          {"aggregator", spec.aggregator}};
 }
 
 PairBytes payload_per_round(const StrategyPlan& plan) {

@@ -9,10 +9,11 @@ namespace xdc {
 std::unique_ptr<WorkerStrategy> make_parameter_server_worker(const StrategyPlan& plan, Env& env, MemberId self);
 std::unique_ptr<ServerStrategy> make_parameter_server(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self);
 
-// A piece's message, told from those of the same bucket by shard and lane.
-inline MessageTag tag_of(const ExchangeCall& call, Phase phase, const ServerPiece& piece) {
+// A piece's message, told from the same pusher's others of the bucket by shard and by which of the pusher's lanes it is. By that rather
+// than by the lane, so that what like members say is alike.
+inline MessageTag tag_of(const ExchangeCall& call, Phase phase, const ServerPiece& piece, int turn) {
   constexpr int kMostServers = 1 << 16;
-  return {call.round, phase, call.bucket, piece.lane * kMostServers + piece.shard};
+  return {call.round, phase, call.bucket, turn * kMostServers + piece.shard};
 }
 
 }  // namespace xdc

@@ -27,16 +27,26 @@ ServerLayout::ServerLayout(const StrategyPlan& plan) : lanes_(aggregator_lanes(p
   }
   XDC_CHECK(shards_.size() == servers_.size());
   if (!spec.aggregator) {
-    pushers_.push_back(plan.cluster.workers_view(0).members);
+    auto& everyone = pushers_.emplace_back();
+    for (const MemberId worker : plan.cluster.workers_view(0).members) {
+      everyone.push_back({worker, 0});
+    }
     return;
   }
   const Hierarchy hierarchy(plan.cluster, lanes_, 0);
   for (int lane = 0; lane < lanes_; ++lane) {
     auto& pushers = pushers_.emplace_back();
     for (size_t d = 0; d < plan.cluster.datacenters.size(); ++d) {
-      pushers.push_back(hierarchy.speaker(static_cast<int>(d), lane));
+      const auto workers = static_cast<int>(plan.cluster.workers_of(static_cast<int>(d)).size());
+      pushers.push_back({hierarchy.speaker(static_cast<int>(d), lane), lane / workers});
     }
   }
+}
+
+const ServerLayout::Pusher* ServerLayout::pusher(int lane, MemberId worker) const {
+  const auto& all = pushers(lane);
+  const auto found = std::find_if(all.begin(), all.end(), [worker](const Pusher& pusher) { return pusher.member == worker; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::vector<ServerPiece> ServerLayout::pieces(Range bucket) const {
@@ -95,9 +105,8 @@ ResidualPlan server_residuals(const StrategyPlan& plan, MemberId self) {
       }
     }
     for (const ServerPiece& piece : layout.pieces(bucket)) {
-      const auto& pushers = layout.pushers(piece.lane);
       const Tier tier = plan.tier_between(self, layout.servers()[static_cast<size_t>(piece.shard)]);
-      if (plan.codecs.of(tier).error_feedback && std::find(pushers.begin(), pushers.end(), self) != pushers.end()) {
+      if (plan.codecs.of(tier).error_feedback && layout.pusher(piece.lane, self) != nullptr) {
         kept.add(tier, Encoded::contribution, geometry.real(piece.range));
       }
     }

@@ -28,14 +28,20 @@ class ServerLayout {
   Range shard(int server) const { return shards_[static_cast<size_t>(server)]; }
   // Those of a bucket with elements, by lane and then by shard: the order in which all of them are sent.
   std::vector<ServerPiece> pieces(Range bucket) const;
+  struct Pusher {
+    MemberId member = 0;
+    int turn = 0;  // of the lanes that the member pushes, the how manieth this is
+  };
   // Who pushes a lane's pieces and gets them back, in the order of addition: every worker, or each datacenter's aggregator.
-  const std::vector<MemberId>& pushers(int lane) const { return pushers_[static_cast<size_t>(lane)]; }
+  const std::vector<Pusher>& pushers(int lane) const { return pushers_[static_cast<size_t>(lane)]; }
+  // The worker's among them; nullptr: it does not push this lane.
+  const Pusher* pusher(int lane, MemberId worker) const;
 
  private:
   int lanes_ = 1;
   std::vector<MemberId> servers_;
   std::vector<Range> shards_;
-  std::vector<std::vector<MemberId>> pushers_;  // by lane
+  std::vector<std::vector<Pusher>> pushers_;  // by lane
 };
 
 // 1, or the largest datacenter's workers with aggregators.

@@ -25,13 +25,8 @@ class ParameterServer : public ServerStrategy {
   }
 
   Result<ControlSum> serve(const ServerRound& round) override {
-    ExchangeSite site{env_.device,
-                      stream_,
-                      *communicator_,
-                      scratch_,
-                      [this](Rank r) { return plan_.cluster.describe(r); },
-                      plan_.geometry(),
-                      {plan_.codecs}};
+    ExchangeSite site{env_.device,      stream_,       *communicator_, scratch_, [this](Rank r) { return plan_.cluster.describe(r); },
+                      plan_.geometry(), {plan_.codecs}};
     std::vector<Transfer> answers;
     AgreedSum total;
     for (size_t b = 0; b < plan_.buckets.size(); ++b) {
@@ -41,12 +36,17 @@ class ParameterServer : public ServerStrategy {
       for (const ServerPiece& piece : layout_.pieces(plan_.buckets[b])) {
         if (piece.shard == shard_) {
           XDC_TRY_ASSIGN(auto pushes, expect(site, call, piece));
-          arriving.push_back({piece, std::move(pushes)});
+          arriving.push_back({piece, std::move(pushes), {}});
         }
       }
-      for (auto& [piece, pushes] : arriving) {
-        XDC_TRY_ASSIGN(const ControlSum sum, answer(site, round, call, piece, pushes, answers));
-        XDC_TRY(total.meet(sum));
+      for (auto& arrival : arriving) {
+        XDC_TRY(apply(site, round, arrival));
+        XDC_TRY(total.meet(arrival.sum));
+      }
+      XDC_TRY(finish(site, round.deadline));
+      // Together: nobody whose pushes are like another's gets its answer before the other.
+      for (const auto& arrival : arriving) {
+        answer(site, round, call, arrival, answers);
       }
     }
     XDC_TRY(await_all(site, answers, round.deadline));
@@ -63,39 +63,42 @@ class ParameterServer : public ServerStrategy {
   struct Arriving {
     ServerPiece piece;
     std::vector<Transfer> pushes;  // in the order of addition
+    ControlSum sum;
   };
 
   Result<std::vector<Transfer>> expect(ExchangeSite& site, const ExchangeCall& call, const ServerPiece& piece) {
     std::vector<Transfer> pushes;
-    for (const MemberId pusher : layout_.pushers(piece.lane)) {
-      XDC_TRY_ASSIGN(const WireTensor room, inbox(site, plan_.codec_between(pusher, self_), piece.range));
-      pushes.push_back(receive(site, pusher, tag_of(call, Phase::push, piece), room));
+    for (const auto& pusher : layout_.pushers(piece.lane)) {
+      XDC_TRY_ASSIGN(const WireTensor room, inbox(site, plan_.codec_between(pusher.member, self_), piece.range));
+      pushes.push_back(receive(site, pusher.member, tag_of(call, Phase::push, piece, pusher.turn), room));
     }
     return pushes;
   }
 
-  // Adds what is pushed, updates the piece's elements and sends them back.
-  Result<ControlSum> answer(ExchangeSite& site, const ServerRound& round, const ExchangeCall& call, const ServerPiece& piece,
-                            std::vector<Transfer>& pushes, std::vector<Transfer>& answers) {
-    ControlSum sum;
+  // Adds what is pushed and updates the piece's elements.
+  Status apply(ExchangeSite& site, const ServerRound& round, Arriving& arrival) {
     Tensor gradient;
-    for (auto& push : pushes) {
+    for (auto& push : arrival.pushes) {
       XDC_TRY_ASSIGN(const ControlSum own, await(site, push, round.deadline));
-      sum = sum + own;
+      arrival.sum = arrival.sum + own;
       XDC_TRY_ASSIGN(const Tensor term, decoded(site, push.wire));
-      if (&push == &pushes.front()) {
+      if (&push == &arrival.pushes.front()) {
         gradient = term;
       } else {
-        add(site, piece.range, gradient, term);
+        add(site, arrival.piece.range, gradient, term);
       }
     }
-    update(round, piece.range, gradient);
-    XDC_TRY(finish(site, round.deadline));
-    const WireTensor fresh = plain(piece.range, site.geometry.slice_of(round.parameters_after, owned(), piece.range));
-    for (const MemberId pusher : layout_.pushers(piece.lane)) {
-      answers.push_back(send(site, pusher, tag_of(call, Phase::pull, piece), sum, fresh));
+    update(round, arrival.piece.range, gradient);
+    return ok_status();
+  }
+
+  void answer(ExchangeSite& site, const ServerRound& round, const ExchangeCall& call, const Arriving& arrival,
+              std::vector<Transfer>& answers) {
+    const Range range = arrival.piece.range;
+    const WireTensor fresh = plain(range, site.geometry.slice_of(round.parameters_after, owned(), range));
+    for (const auto& pusher : layout_.pushers(arrival.piece.lane)) {
+      answers.push_back(send(site, pusher.member, tag_of(call, Phase::pull, arrival.piece, pusher.turn), arrival.sum, fresh));
     }
-    return sum;
   }
 
   void update(const ServerRound& round, Range range, Tensor gradient) {

@@ -75,7 +75,7 @@ class ParameterServerWorker : public WorkerStrategy {
   std::vector<ServerPiece> own_pieces(const Bucket& bucket) const {
     std::vector<ServerPiece> own;
     for (const ServerPiece& piece : layout_.pieces(plan_.buckets[static_cast<size_t>(bucket.call.bucket)])) {
-      if (!aggregates_ || bucket.inside.owner[static_cast<size_t>(piece.lane)] == bucket.inside.group.me) {
+      if (layout_.pusher(piece.lane, self_) != nullptr) {
         own.push_back(piece);
       }
     }
@@ -97,9 +97,10 @@ class ParameterServerWorker : public WorkerStrategy {
     for (size_t i = 0; i < pieces.size(); ++i) {
       const ServerPiece& piece = pieces[i];
       const ControlSum sum = *bucket.inside.sums[static_cast<size_t>(piece.lane)];
-      pushes.push_back(send(site, server_of(piece), tag_of(bucket.call, Phase::push, piece), sum, wires[i]));
+      const int turn = layout_.pusher(piece.lane, self_)->turn;
+      pushes.push_back(send(site, server_of(piece), tag_of(bucket.call, Phase::push, piece, turn), sum, wires[i]));
       const WireTensor place = plain(piece.range, site.geometry.slice(round.parameters_after, piece.range));
-      bucket.pulls.push_back(receive(site, server_of(piece), tag_of(bucket.call, Phase::pull, piece), place));
+      bucket.pulls.push_back(receive(site, server_of(piece), tag_of(bucket.call, Phase::pull, piece, turn), place));
     }
     return ok_status();
   }

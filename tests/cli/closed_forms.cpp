@@ -61,6 +61,9 @@ std::string scenario(int& variants) {
   const std::vector<Strategy> strategies{
       {R"(kind = "parameter_server", placement = "a")", true},
       {R"(kind = "parameter_server", placement = "a", shards = 3)", true},
+      {R"(kind = "parameter_server", placement = "a", aggregator = true)", true},
+      {R"(kind = "parameter_server", placement = "sharded", shards = 2)", true},
+      {R"(kind = "parameter_server", placement = "sharded", aggregator = true)", true},
       {R"(kind = "ring_allreduce", order = "contiguous")"},
       {R"(kind = "ring_allreduce", order = "interleaved")"},
       {R"(kind = "hierarchical_allreduce", exchange = "ring")"},

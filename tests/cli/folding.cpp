@@ -52,6 +52,13 @@ strategy = { kind = "local_sgd", period = 3 }
 [[variant]]
 name = "servers"
 strategy = { kind = "parameter_server", placement = "b", shards = 2 }
+[[variant]]
+name = "servers everywhere"
+strategy = { kind = "parameter_server", placement = "sharded", aggregator = true }
+codec = { wan = { kind = "top_k", density = 0.1 } }
+[[variant]]
+name = "aggregators"
+strategy = { kind = "parameter_server", placement = "a", aggregator = true, shards = 3 }
 )";
 
 // Three datacenters of 12 ranks: `lan` and `line` say what joins them, `more` is written into the second datacenter.
@@ -104,8 +111,8 @@ TEST_CASE("one rank that acts for its like changes no figure of a report") {
   workspace.write("scenario.toml", kScenario);
   workspace.write("topology.toml", topology(at.lan, at.line, at.more));
   auto folded = report(workspace, false), expanded = report(workspace, true);
-  REQUIRE(folded.at("variants").size() == 6);
-  for (size_t v = 0; v < 6; ++v) {
+  REQUIRE(folded.at("variants").size() == 8);
+  for (size_t v = 0; v < 8; ++v) {
     auto& one = folded.at("variants")[v];
     auto& other = expanded.at("variants")[v];
     INFO(one.at("name"));

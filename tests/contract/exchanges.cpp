@@ -228,6 +228,14 @@ TEST_CASE("servers in every datacenter own the elements between them, and move t
   }
 }
 
+TEST_CASE("aggregators push a datacenter's sum once, and hand inside what comes back") {
+  check_everywhere(ParameterServerSpec{0, 1, false, true});
+  check_top_k(ParameterServerSpec{0, 2, false, true}, kNone);
+  check_top_k(ParameterServerSpec{0, 2, true, true}, kNone);
+  check({3, 1, 2}, ParameterServerSpec{1, 3, false, true}, {kFp16, kInt8}, 5001, 2048);
+  check({3, 1, 2}, ParameterServerSpec{0, 2, true, true}, {kInt8, kStochastic}, 5001, 2048);
+}
+
 TEST_CASE("a hierarchical exchange adds in rank order, then in the topology's, and moves its closed form") {
   for (const Exchange exchange : {Exchange::mesh, Exchange::allgather, Exchange::ring}) {
     for (const int lanes : {1, 2, 4}) {
