@@ -93,6 +93,11 @@ RunReport report_head(const std::string& program, const Plan& plan) {
   for (const auto& spec : plan.specs) {
     if (spec.model_name != out.model) out.model = "several models";
   }
+  const auto profile_of = [](const RunSpec& spec) { return spec.profile == nullptr ? std::string() : spec.profile->name; };
+  out.cost_profile = profile_of(first);
+  for (const auto& spec : plan.specs) {
+    if (profile_of(spec) != out.cost_profile) out.cost_profile = "several cost profiles";
+  }
   out.data = data_text(plan.scenario.data);
   out.datacenters = first.cluster().datacenters;
   out.target = target_of(first);
@@ -123,9 +128,10 @@ std::string describe_plan(const Plan& plan) {
       const auto text = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
       strategy += key == "kind" ? text : fmt::format(", {} {}", key, text);
     }
-    out += fmt::format("  {}  {}; wan {}, lan {}; {} ranks, {} parameters in {} bucket{}\n", padded_right(spec.variant, width), strategy,
+    out += fmt::format("  {}  {}; wan {}, lan {}; {} ranks, {} parameters{} in {} bucket{}\n", padded_right(spec.variant, width), strategy,
                        codec_name(spec.plan.codecs.wan.kind), codec_name(spec.plan.codecs.lan.kind), spec.cluster().workers(),
-                       spec.plan.parameters, spec.plan.buckets.size(), spec.plan.buckets.size() == 1 ? "" : "s");
+                       spec.plan.parameters, spec.profile == nullptr ? "" : " of " + spec.profile->name, spec.plan.buckets.size(),
+                       spec.plan.buckets.size() == 1 ? "" : "s");
   }
   return out;
 }

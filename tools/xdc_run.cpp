@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <set>
 
 #include "core/math/numerics.hpp"
 #include "core/rank_main/variant_facts.hpp"
@@ -138,6 +139,7 @@ int run_all(const Options& options, const Plan& plan) {
     if (error) return fail(kBadInput, {ErrorCode::invalid, fmt::format("--log-dir: {}: {}", options.log_directory, error.message())});
   }
   RunReport report = report_head("xdc-run", plan);
+  report.cost_profile_charged = false;
   std::vector<std::string> names;
   for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
   std::vector<double> parts(names.size(), 0.0);
@@ -172,8 +174,10 @@ int dispatch(Options& options) {
     return kBadInput;
   }
   if (options.seed) options.request.sets.push_back(fmt::format("seed={}", *options.seed));
-  const auto plan = make_plan(options.request);
+  auto plan = make_plan(options.request);
   if (!plan) return kBadInput;
+  // What travels is the model that is trained: its bytes are held to its own closed form.
+  for (auto& spec : plan->specs) spec.plan.counts_planned = false;
   if (!options.rank.empty()) return run_rank(options, *plan);
   if (options.validate_only) {
     const auto printed = print(stdout, describe_plan(*plan));
@@ -185,6 +189,14 @@ int dispatch(Options& options) {
   fmt::print(stderr, "xdc-run: {}\n", device.value());
   fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",
              plan->specs.front().topology.path);
+  std::set<std::string> profiles;
+  for (const auto& spec : plan->specs) {
+    if (spec.profile != nullptr) profiles.insert(spec.profile->name);
+  }
+  if (!profiles.empty()) {
+    fmt::print(stderr, "xdc-run: the cost profile {} is not charged: bytes and time are those of the model that is trained\n",
+               fmt::join(profiles, ", "));
+  }
   return run_all(options, *plan);
 }
 

@@ -202,7 +202,7 @@ void read_top(Scenario& out, Diagnostics& diagnostics) {
   out.phantom = top.one_of("payload", {"real", "phantom"}, "real") == "phantom";
   out.native_numerics = top.one_of("numerics", {"portable", "native"}, "portable") == "native";
   if (const auto* data = top.table("data")) {
-    out.data = read_data(*data, "data", diagnostics);
+    out.data = read_data(*data, "data", out.phantom, diagnostics);
   } else if (!top.has("data")) {
     top.error("data", "is required");
   }

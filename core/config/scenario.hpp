@@ -33,7 +33,7 @@ struct ScenarioData {
   std::string partition = "uniform";            // "uniform" | "dirichlet"
   double alpha = 0;                             // dirichlet: > 0
   std::optional<PerDatacenter> samples;         // absent: all there are, dealt evenly over the ranks
-  int64_t train_samples = 0, test_samples = 0;  // generated
+  int64_t train_samples = 0, test_samples = 0;  // generated; of a phantom run counts alone
   int height = 28, width = 28, channels = 1, classes = 10;
 };
 

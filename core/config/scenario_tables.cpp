@@ -52,12 +52,13 @@ void read_partition(TableReader& parent, ScenarioData& data) {
   table.finish();
 }
 
-void read_generated(TableReader& table, ScenarioData& data) {
+void read_generated(TableReader& table, bool phantom, ScenarioData& data) {
   for (const auto key : {"train_samples", "test_samples"}) {
-    if (!table.has(key)) table.error(key, "is required for generated data");
+    if (!table.has(key) && (!phantom || key == std::string_view("train_samples"))) table.error(key, "is required for generated data");
   }
-  data.train_samples = table.integer("train_samples", 1, kMostGenerated, 1);
-  data.test_samples = table.integer("test_samples", 1, kMostGenerated, 1);
+  const int64_t most = phantom ? kMostSamples : kMostGenerated;
+  data.train_samples = table.integer("train_samples", 1, most, 1);
+  data.test_samples = table.integer("test_samples", 1, most, 1);
   data.height = static_cast<int>(table.integer("height", 1, 4096, 28));
   data.width = static_cast<int>(table.integer("width", 1, 4096, 28));
   data.channels = static_cast<int>(table.integer("channels", 1, 1024, 1));
@@ -109,7 +110,7 @@ std::string resolve_path(const std::string& path, const SourceLocation& where) {
   return (std::filesystem::path(where.file).parent_path() / written).lexically_normal().string();
 }
 
-ScenarioData read_data(const Value& value, const std::string& path, Diagnostics& diagnostics) {
+ScenarioData read_data(const Value& value, const std::string& path, bool phantom, Diagnostics& diagnostics) {
   TableReader table(value, path, diagnostics);
   ScenarioData out;
   out.where = value.where;
@@ -117,7 +118,7 @@ ScenarioData read_data(const Value& value, const std::string& path, Diagnostics&
   read_partition(table, out);
   out.samples = read_per_datacenter(table, "samples", 1, kMostSamples);
   if (out.source == "generated") {
-    read_generated(table, out);
+    read_generated(table, phantom, out);
   } else if (!out.source.empty()) {
     out.path = resolve_path(table.required_string("path"), table.where("path"));
   }

@@ -11,7 +11,8 @@ namespace xdc {
 // A path as the program opens it: relative to the file that wrote it; to the working directory if --set did.
 std::string resolve_path(const std::string& path, const SourceLocation& where);
 
-ScenarioData read_data(const Value& value, const std::string& path, Diagnostics& diagnostics);
+// A phantom run counts samples alone: generated data then needs no `test_samples`.
+ScenarioData read_data(const Value& value, const std::string& path, bool phantom, Diagnostics& diagnostics);
 ScenarioTrain read_train(const Value& value, const std::string& path, Diagnostics& diagnostics);
 ScenarioExpect read_expect(const Value& value, const std::string& path, Diagnostics& diagnostics);
 // A kind alone ("stop") or a table.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/model/cost.hpp"
-
 namespace xdc {
 namespace {
 
@@ -24,17 +22,12 @@ std::span<int32_t> labels_of(Buffer& buffer) {
 
 }  // namespace
 
-GradientSource::GradientSource(Env& env, const RunSpec& spec) : env_(env), spec_(spec), stream_(env.device.make_stream("compute")) {
-  const auto& layers = spec.network.layers;
+GradientSource::GradientSource(Env& env, const RunSpec& spec)
+    : env_(env), spec_(spec), charged_(spec.charged()), stream_(env.device.make_stream("compute")) {
+  const ChargedLayers trained(spec.network, nullptr);
   for (const Range bucket : spec.plan.buckets) {
-    int first = static_cast<int>(layers.size()) - 1;
-    for (int l = 0; l < static_cast<int>(layers.size()); ++l) {
-      const auto& layer = layers[static_cast<size_t>(l)];
-      if (layer.parameters > 0 && layer.first_parameter < bucket.end() && layer.first_parameter + layer.parameters > bucket.begin) {
-        first = std::min(first, l);
-      }
-    }
-    first_layer_.push_back(first);
+    const Range real = spec.plan.geometry().real(bucket);
+    passed_.push_back({charged_.lowest_within(bucket.begin, bucket.end()), trained.lowest_within(real.begin, real.end())});
   }
 }
 
@@ -42,18 +35,20 @@ Result<std::unique_ptr<GradientSource>> GradientSource::make(Env& env, const Run
   std::unique_ptr<GradientSource> source(new GradientSource(env, spec));
   auto& s = *source;
   s.batch_ = batch;
-  XDC_TRY_ASSIGN(s.network_, env.device.kernels().compile(spec.network, batch));
+  if (!spec.network.layers.empty()) {
+    XDC_TRY_ASSIGN(s.network_, env.device.kernels().compile(spec.network, batch));
+  }
   const size_t image_bytes = static_cast<size_t>(batch) * static_cast<size_t>(spec.network.inputs()) * sizeof(float);
   const size_t label_bytes = static_cast<size_t>(batch) * sizeof(int32_t);
-  const size_t parameter_bytes = static_cast<size_t>(spec.network.parameters) * sizeof(float);
+  const int64_t parameters = spec.plan.geometry().real();
   const auto step = static_cast<size_t>(spec.train.accumulation_steps);
   XDC_TRY_ASSIGN(s.host_images_, env.device.allocate(Space::pinned, step * image_bytes));
   XDC_TRY_ASSIGN(s.host_labels_, env.device.allocate(Space::pinned, step * label_bytes));
   XDC_TRY_ASSIGN(s.images_, env.device.allocate(Space::device, image_bytes));
   XDC_TRY_ASSIGN(s.labels_, env.device.allocate(Space::device, label_bytes));
-  XDC_TRY_ASSIGN(s.gradients_, env.device.allocate(Space::device, parameter_bytes));
+  XDC_TRY_ASSIGN(s.gradients_, env.device.allocate(Space::device, static_cast<size_t>(parameters) * sizeof(float)));
   XDC_TRY_ASSIGN(s.losses_, env.device.allocate(Space::device, step * sizeof(float)));
-  s.gradient_ = Tensor::flat(s.gradients_->bytes(), DType::f32, spec.network.parameters);
+  s.gradient_ = Tensor::flat(s.gradients_->bytes(), DType::f32, parameters);
   return source;
 }
 
@@ -74,8 +69,11 @@ void GradientSource::forward(Tensor parameters, int first, int count, float scal
   stage(*images_, *host_images_, image_bytes);
   stage(*labels_, *host_labels_, sizeof(int32_t));
   // Layer by layer: one that waits for memory does not hide behind another that waits for arithmetic.
-  for (const auto& layer : spec_.network.layers) {
-    env_.device.charge(stream_, forward_cost(layer, count));
+  for (int l = 0; l < charged_.count(); ++l) {
+    env_.device.charge(stream_, charged_.forward(l, count));
+  }
+  if (network_ == nullptr) {
+    return;
   }
   network_->forward(stream_, parameters, images_tensor(spec_.network, images_->bytes(), batch_),
                     Tensor::flat(labels_->bytes(), DType::i32, batch_), count, scale, loss);
@@ -91,26 +89,31 @@ Event GradientSource::compute(Tensor parameters, std::span<const int32_t> sample
   if (count == 0) {
     env_.device.clear(stream_, gradient_.bytes);
     const Event done = env_.device.record(stream_);
-    for (size_t b = 0; b < first_layer_.size(); ++b) {
+    for (size_t b = 0; b < passed_.size(); ++b) {
       on_bucket(done);
     }
     return done;
   }
   load(samples);
-  const auto& layers = spec_.network.layers;
-  size_t bucket = 0;
   for (int m = 0; m < micro_batches_; ++m) {
     const int first = m * batch_, size = std::min(batch_, count - first);
     forward(parameters, first, size, scale, loss_of(m));
-    for (int l = static_cast<int>(layers.size()) - 1; l >= 0; --l) {
-      env_.device.charge(stream_, backward_cost(layers[static_cast<size_t>(l)], size));
-      network_->backward_layer(stream_, l, parameters, gradient_, m > 0);
-      for (; m + 1 == micro_batches_ && bucket < first_layer_.size() && first_layer_[bucket] >= l; ++bucket) {
-        on_bucket(env_.device.record(stream_));
+    // Backward is charged layer by layer; the trained network's own layers follow as buckets need them.
+    int done = static_cast<int>(spec_.network.layers.size());
+    const auto train_down_to = [&](int layer) {
+      while (done > layer) network_->backward_layer(stream_, --done, parameters, gradient_, m > 0);
+    };
+    size_t bucket = 0;
+    for (int l = charged_.count() - 1; l >= 0; --l) {
+      env_.device.charge(stream_, charged_.backward(l, size));
+      for (; bucket < passed_.size() && passed_[bucket].charged >= l; ++bucket) {
+        train_down_to(passed_[bucket].trained);
+        if (m + 1 == micro_batches_) on_bucket(env_.device.record(stream_));
       }
     }
+    train_down_to(0);
+    XDC_CHECK(bucket == passed_.size());
   }
-  XDC_CHECK(bucket == first_layer_.size());
   return env_.device.record(stream_);
 }
 

@@ -1,5 +1,6 @@
 // How do a step's samples become a gradient? Micro-batch by micro-batch: gather, forward, backward from the last layer to the
-// first, adding up; every bucket is announced as soon as the last micro-batch's backward has passed it.
+// first, adding up; every bucket is announced as soon as the last micro-batch's backward has passed it. With a cost profile it is the
+// profile's backward that has to pass, and the small model's layers of the bucket are done by then.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ class GradientSource {
   // Errors: failed, when the device is full; invalid, when it has no such layer.
   static Result<std::unique_ptr<GradientSource>> make(Env& env, const RunSpec& spec, int batch);
 
-  // f32 [parameters], overwritten by every compute().
+  // f32 [plan.geometry().real()], overwritten by every compute().
   Tensor gradient() const { return gradient_; }
 
   // Enqueues one step over the given samples, in micro-batches of `batch`, the last of which may be short: gradient = d/dp sum over samples
@@ -37,9 +38,14 @@ class GradientSource {
 
   Env& env_;
   const RunSpec& spec_;
+  const ChargedLayers charged_;
   Stream stream_;
-  std::vector<int> first_layer_;  // per bucket: backward has passed it after this layer
-  std::unique_ptr<Network> network_;
+  // Per bucket: the layers after which backward has passed it.
+  struct Passed {
+    int charged = 0, trained = 0;
+  };
+  std::vector<Passed> passed_;
+  std::unique_ptr<Network> network_;                                                          // null: a phantom run of a profile alone
   std::unique_ptr<Buffer> host_images_, host_labels_, images_, labels_, gradients_, losses_;  // one loss a micro-batch
   Tensor gradient_;
   int batch_ = 0;

@@ -5,6 +5,8 @@
 
 #include "core/strategies/parameter_server_layout.hpp"
 
+#include "core/validate/deadlines.hpp"
+
 namespace xdc {
 namespace {
 
@@ -103,11 +105,12 @@ VariantFacts::Chain chain_of(const Legs& legs, double compute, double crossings,
   return out;
 }
 
-void add_chains(const StrategyPlan& plan, VariantFacts& facts) {
+void add_chains(const RunSpec& spec, VariantFacts& facts) {
+  const auto& plan = spec.plan;
   const auto buckets = static_cast<double>(plan.buckets.size());
   const auto steps = static_cast<double>(plan.steps_per_round());
   const double last = static_cast<double>(plan.buckets.back().count) / static_cast<double>(plan.parameters);
-  constexpr double kForward = 1.0 / 3;
+  const double until_first = part_to_first_bucket(spec);
   const auto ways = std::visit(WaysOf{plan}, plan.spec);
   for (const auto& way : ways) {
     const bool overlaps = plan.buckets.size() > 1 && !plan.trains_locally();
@@ -117,7 +120,7 @@ void add_chains(const StrategyPlan& plan, VariantFacts& facts) {
       continue;
     }
     facts.chains.push_back(chain_of(way.legs, 1, 1 / steps, last));
-    auto exchanging = chain_of(way.legs, kForward + (1 - kForward) / buckets, rounds_trips / steps, 1);
+    auto exchanging = chain_of(way.legs, until_first, rounds_trips / steps, 1);
     // What comes back of the buckets before the last does so while the last is on its way.
     if (way.behind_each_other && exchanging.legs.size() > 1) {
       exchanging.legs.front().share += (1 - exchanging.legs.front().share) * (1 - last);
@@ -173,7 +176,7 @@ void add_lines(const RunSpec& spec, VariantFacts& facts) {
     const int a = topology.datacenter_index(link.between[0]), b = topology.datacenter_index(link.between[1]);
     facts.lines[{a, b}] = facts.lines[{b, a}] = line;
   }
-  if (topology.datacenters.size() > 1) add_chains(spec.plan, facts);
+  if (topology.datacenters.size() > 1) add_chains(spec, facts);
 }
 
 }  // namespace xdc

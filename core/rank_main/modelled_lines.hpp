@@ -12,7 +12,7 @@ namespace xdc {
 //   hierarchical, local_sgd allgather: one crossing, all bytes; mesh: there and back, half of the bytes each; ring: as above with D for N
 //   rings also              the busiest edge alone: all its bytes
 // With several buckets two ways are possible: all computation, then the last bucket's exchange; or computation up to the first
-// bucket (forward, taken as a third, and its part of backward), then every bucket's. Rings and hierarchies exchange them one after another,
+// bucket (forward, and backward of its layers), then every bucket's. Rings and hierarchies exchange them one after another,
 // a parameter server behind each other.
 // Bandwidth is the line's own; whoever cannot fill it (window, loss, slow start) misses the measured time, and then no formula is used.
 void add_lines(const RunSpec& spec, VariantFacts& facts);

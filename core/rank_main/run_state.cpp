@@ -51,7 +51,8 @@ Status initialise(Env& env, const RunSpec& spec, Stream stream, Range range, Ten
   std::vector<float> all(static_cast<size_t>(spec.network.parameters));
   initialise_parameters(spec.network, spec.seed, all);
   XDC_TRY_ASSIGN(const auto staging, env.device.allocate(Space::pinned, parameters.bytes.size));
-  const auto from = std::as_bytes(std::span(all)).subspan(static_cast<size_t>(range.begin) * sizeof(float), parameters.bytes.size);
+  const int64_t begin = spec.plan.geometry().real(range).begin;
+  const auto from = std::as_bytes(std::span(all)).subspan(static_cast<size_t>(begin) * sizeof(float), parameters.bytes.size);
   std::copy(from.begin(), from.end(), staging->bytes().host().begin());
   env.device.copy(stream, parameters.bytes, staging->bytes());
   return env.device.wait(env.device.record(stream), kNoDeadline);

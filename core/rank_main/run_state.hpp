@@ -29,7 +29,7 @@ int64_t votes_to_stop(const RunSpec& spec, Duration elapsed);
 // The sum of weights that came with a round against the one that everyone computes. Errors: failed.
 Status check_weights(ControlSum total, int64_t weight, int64_t step);
 
-// Writes elements [range) of the initial parameters; the same on every member. Nothing in a phantom run.
+// Writes a range of the plan's elements of the initial parameters; the same on every member. Nothing in a phantom run.
 Status initialise(Env& env, const RunSpec& spec, Stream stream, Range range, Tensor parameters);
 
 // Holds a vote: afterwards the applied round is committed; or it is undone because somebody does not have it, and that is

@@ -45,7 +45,8 @@ Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& re
   const auto strategy = strategy_of(spec.plan.spec).make_server(spec.plan, optimizer, env, self);
   const Range owned = strategy->owned();
   const Stream stream = env.device.make_stream("state");
-  XDC_TRY_ASSIGN(auto state, ModelState::make(env.device, owned.count, optimizer.state_tensors(), state_sets(spec)));
+  XDC_TRY_ASSIGN(auto state,
+                 ModelState::make(env.device, spec.plan.geometry().real(owned).count, optimizer.state_tensors(), state_sets(spec)));
   XDC_TRY(initialise(env, spec, stream, owned, state.applied().parameters));
   CommitVote vote(spec.cluster(), env);
   const Deadline deadline = env.clock.now() + spec.start_timeout;
@@ -59,7 +60,7 @@ Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& re
     return status;
   }
   // Who holds all parameters holds what the workers hold; a shard has nothing to be compared with.
-  if (spec.payload == PayloadKind::real && owned.count == spec.network.parameters) {
+  if (spec.payload == PayloadKind::real && owned.count == spec.plan.parameters) {
     XDC_TRY_ASSIGN(report.parameters_digest, parameters_digest(env, stream, state.applied().parameters));
   }
   return ok_status();

@@ -56,10 +56,10 @@ class Worker {
     strategy_ = strategy_of(spec_.plan.spec).make_worker(spec_.plan, env_, self_);
     residual_plan_ = strategy_of(spec_.plan.spec).residuals(spec_.plan, self_);
     const bool updates_here = strategy_->yields() == Yields::mean_gradient;
-    XDC_TRY_ASSIGN(auto state, ModelState::make(env_.device, spec_.network.parameters, updates_here ? optimizer_.state_tensors() : 0,
+    XDC_TRY_ASSIGN(auto state, ModelState::make(env_.device, spec_.plan.geometry().real(), updates_here ? optimizer_.state_tensors() : 0,
                                                 state_sets(spec_), &residual_plan_));
     state_.emplace(std::move(state));
-    XDC_TRY(initialise(env_, spec_, stream_, {0, spec_.network.parameters}, state_->applied().parameters));
+    XDC_TRY(initialise(env_, spec_, stream_, {0, spec_.plan.parameters}, state_->applied().parameters));
     const Deadline deadline = env_.clock.now() + spec_.start_timeout;
     const View everyone = spec_.cluster().everyone(1);
     XDC_TRY(strategy_->connect(everyone, deadline));
@@ -197,7 +197,7 @@ class Worker {
 
   // Two operands read and one result written, each element once.
   Cost difference_cost() const {
-    const auto n = static_cast<double>(spec_.network.parameters);
+    const auto n = static_cast<double>(spec_.plan.parameters);
     return {2 * n, 3 * n * sizeof(float)};
   }
 
@@ -216,7 +216,7 @@ class Worker {
   // The optimizer's step from `before` into the set that the round in flight writes.
   Status apply(int64_t step, const ModelState::Set& before) {
     const auto& after = state_->next();
-    env_.device.charge(stream_, optimizer_.cost(spec_.network.parameters));
+    env_.device.charge(stream_, optimizer_.cost(spec_.plan.parameters));
     optimizer_.apply(env_.device.kernels(), stream_, step, before.parameters, before.optimizer, gradient_->gradient(), after.parameters,
                      after.optimizer);
     return env_.device.wait(env_.device.record(stream_), kNoDeadline);

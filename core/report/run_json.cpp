@@ -133,7 +133,9 @@ std::string to_json(const RunReport& report) {
            {"seed", report.seed},
            {"payload", report.payload},
            {"numerics", report.numerics},
-           {"model", report.model},
+           {"model", report.model.empty() ? Json(nullptr) : Json(report.model)},
+           {"cost_profile", report.cost_profile.empty() ? Json(nullptr) : Json(report.cost_profile)},
+           {"cost_profile_charged", !report.cost_profile.empty() && report.cost_profile_charged},
            {"data", report.data},
            {"datacenters", report.datacenters}};
   out["target"] = report.target ? Json{{"metric", report.target->metric}, {"value", report.target->value}} : Json(nullptr);

@@ -136,6 +136,8 @@ struct RunReport {
   std::string scenario_digest;
   uint64_t seed = 0;
   std::string payload, numerics, model, data;
+  std::string cost_profile;          // whose time and bytes are charged; empty: the model's own
+  bool cost_profile_charged = true;  // false: a world that sends the model's own bytes and takes its own time
   std::vector<std::string> datacenters;
   std::optional<TargetReport> target;  // nullopt: none, or the variants have different ones
   std::string simulator;               // "simgrid", or empty

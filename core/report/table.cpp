@@ -245,8 +245,17 @@ std::string words(const RunReport& report, const TableStyle& style, const Pen& p
   return out;
 }
 
+// "lenet on mnist", or whose accuracy and whose time and bytes.
+std::string subject(const RunReport& report) {
+  const auto trained = fmt::format("{} on {}", report.model, report.data);
+  if (report.cost_profile.empty()) return trained;
+  if (!report.cost_profile_charged) return fmt::format("{}; cost profile {} not charged", trained, report.cost_profile);
+  const auto charged = fmt::format("time and bytes: {}", report.cost_profile);
+  return report.payload == "phantom" ? charged : fmt::format("accuracy: {}; {}", trained, charged);
+}
+
 std::string head_line(const RunReport& report, const Finished& variants, const Pen& pen) {
-  auto rest = fmt::format(": {} on {}", report.model, report.data);
+  auto rest = ": " + subject(report);
   if (!variants.empty()) rest += fmt::format(", {} ranks in {} datacenters", variants.front()->ranks, report.datacenters.size());
   rest += fmt::format(", seed {}", report.seed);
   if (report.payload == "phantom") rest += ", phantom payload: time and bytes without arithmetic";

@@ -5,8 +5,11 @@
 
 namespace xdc {
 
-// Seconds of the modelled computation of one step on the slowest datacenter's devices: a lower bound of its time.
+// Seconds of the modelled computation of one step (of the cost profile where there is one) on the slowest datacenter's devices: a lower
+// bound of its time.
 double compute_seconds(const RunSpec& spec);
+// The part of that computation after which the first bucket's exchange may begin, on those devices.
+double part_to_first_bucket(const RunSpec& spec);
 // Seconds that the busiest line between datacenters needs for one round's payload: another lower bound.
 double line_seconds(const RunSpec& spec);
 

@@ -13,6 +13,7 @@
 #include "core/data/dataset.hpp"
 #include "core/data/sample_schedule.hpp"
 #include "core/data/spec.hpp"
+#include "core/model/charged_layers.hpp"
 #include "core/optim/spec.hpp"
 #include "core/seam/kernels.hpp"
 #include "core/strategies/strategy.hpp"
@@ -59,8 +60,11 @@ struct RunSpec {
 
   Topology topology;
   std::vector<DeviceSpec> devices;  // per datacenter, looked up
+  // What is trained; without layers in a phantom run with a cost profile, which needs nothing of it.
   NetworkSpec network;
-  std::string model_name;
+  std::string model_name;  // empty: none was named
+  // Whose time and bytes are charged, in place of the network's; null: its own.
+  std::shared_ptr<const CostProfile> profile;
   DataSpec data;
   // Opened once for all ranks of a process; null in a phantom run, which needs counts alone.
   std::shared_ptr<const Dataset> dataset;
@@ -75,6 +79,7 @@ struct RunSpec {
   Duration start_timeout, round_timeout;
 
   const Cluster& cluster() const { return plan.cluster; }
+  ChargedLayers charged() const { return {network, profile.get()}; }
   // Which rank takes how many samples at which step. A worker's rank there is its member id.
   SampleSchedule schedule() const;
 };

@@ -6,7 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/digest.hpp"
+#include "core/base/quantity.hpp"
 #include "core/config/device_table.hpp"
+#include "core/config/scenario_tables.hpp"
 #include "core/data/dataset.hpp"
 #include "core/data/partition.hpp"
 #include "core/model/zoo.hpp"
@@ -101,6 +104,21 @@ std::vector<int64_t> samples_per_datacenter(const ScenarioData& data, const Topo
   return samples;
 }
 
+// Generated samples of a phantom run are numbers alone; files are opened to count theirs.
+Status count_samples(DataSpec& spec, const Scenario& scenario, std::shared_ptr<const Dataset>& dataset) {
+  if (scenario.phantom && spec.source == DataSource::generated) {
+    return ok_status();
+  }
+  XDC_TRY_ASSIGN(dataset, open_dataset(spec, scenario.seed));
+  spec.train_samples = dataset->train().size();
+  spec.test_samples = dataset->test().size();
+  spec.height = dataset->shape().height;
+  spec.width = dataset->shape().width;
+  spec.channels = dataset->shape().channels;
+  spec.classes = dataset->shape().classes;
+  return ok_status();
+}
+
 struct DataPlan {
   DataSpec spec;
   std::shared_ptr<const Dataset> dataset;
@@ -123,29 +141,22 @@ DataPlan plan_data(const Scenario& scenario, const Topology& topology, Diagnosti
   spec.classes = data.classes;
   spec.partition = data.partition == "dirichlet" ? PartitionKind::dirichlet : PartitionKind::uniform;
   spec.alpha = data.alpha;
-  auto opened = open_dataset(spec, scenario.seed);
-  if (!opened.ok()) {
+  std::shared_ptr<const Dataset> dataset;
+  if (const auto counted = count_samples(spec, scenario, dataset); !counted.ok()) {
     diagnostics.error(data.where, "data",
-                      opened.error().message + (data.source == "mnist" ? " (tools/get_data mnist fetches the files)" : ""));
+                      counted.error().message + (data.source == "mnist" ? " (tools/get_data mnist fetches the files)" : ""));
     return plan;
   }
-  const Dataset& dataset = *opened.value();
-  spec.train_samples = dataset.train().size();
-  spec.test_samples = dataset.test().size();
-  spec.height = dataset.shape().height;
-  spec.width = dataset.shape().width;
-  spec.channels = dataset.shape().channels;
-  spec.classes = dataset.shape().classes;
   spec.samples_per_datacenter = samples_per_datacenter(data, topology, spec.train_samples, diagnostics);
   plan.ok = diagnostics.errors().size() == errors;
   if (plan.ok && !scenario.phantom) {
-    auto partition = partition_samples(spec, dataset.train().labels, scenario.seed);
+    auto partition = partition_samples(spec, dataset->train().labels, scenario.seed);
     if (!partition.ok()) {
       diagnostics.error(data.where, "data.partition", partition.error().message);
       plan.ok = false;
       return plan;
     }
-    plan.dataset = std::move(opened).value();
+    plan.dataset = std::move(dataset);
     plan.partition = std::make_shared<const std::vector<std::vector<int32_t>>>(std::move(partition).value());
   }
   return plan;
@@ -163,20 +174,47 @@ void refuse_what_is_not_built(const Scenario& scenario, Diagnostics& diagnostics
   }
 }
 
-std::optional<NetworkSpec> plan_model(const ScenarioVariant& variant, const DataSpec& data, std::string& name, Diagnostics& diagnostics) {
-  const Value* value = variant.find("model");
-  TableReader table(*value, variant.path_of("model"), diagnostics);
-  name = table.required_one_of("kind", model_names());
+// Also `spec.profile`. A phantom of a profile is all profile: a kind may be named, and then must be one, but nothing of it is needed.
+void plan_model(const ScenarioVariant& variant, RunSpec& spec, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.errors().size();
+  TableReader table(*variant.find("model"), variant.path_of("model"), diagnostics);
+  const bool phantom = spec.payload == PayloadKind::phantom;
+  const std::string profile = table.string("cost_profile", "");
+  if (table.has("cost_profile") && diagnostics.errors().size() == errors) {
+    const auto where = table.where("cost_profile");
+    auto found = find_profile(profile.ends_with(".toml") ? resolve_path(profile, where) : profile, diagnostics, where,
+                              table.path_of("cost_profile"));
+    if (found.ok()) spec.profile = std::make_shared<const CostProfile>(std::move(found).value());
+  }
+  const bool optional = phantom && table.has("cost_profile");
+  spec.model_name = optional && !table.has("kind") ? "" : table.required_one_of("kind", model_names());
   table.finish();
-  if (name.empty()) {
-    return std::nullopt;
+  if (spec.model_name.empty() || (phantom && spec.profile != nullptr)) {
+    return;
   }
-  auto network = make_network(name, data.channels, data.height, data.width, data.classes);
-  if (!network.ok()) {
+  auto network = make_network(spec.model_name, spec.data.channels, spec.data.height, spec.data.width, spec.data.classes);
+  if (network.ok()) {
+    spec.network = std::move(network).value();
+  } else {
     diagnostics.error(table.where("kind"), table.path_of("kind"), network.error().message);
-    return std::nullopt;
   }
-  return std::move(network).value();
+}
+
+// Messages count their buckets in 24 bits, and long before that nothing but latency is left.
+constexpr size_t kMostBuckets = 65'536;
+
+void plan_buckets_of(const ScenarioVariant& variant, RunSpec& spec, Diagnostics& diagnostics) {
+  auto& plan = spec.plan;
+  plan.parameters = spec.profile != nullptr ? spec.profile->parameters() : spec.network.parameters;
+  plan.real_parameters = spec.network.parameters;
+  const int64_t bytes = spec.train.bucket_bytes.value_or(default_bucket_bytes(plan.parameters));
+  if ((plan.parameters * 4 - 1) / bytes >= static_cast<int64_t>(kMostBuckets)) {
+    diagnostics.error(variant.train.where, variant.path_of("train") + ".bucket",
+                      fmt::format("cuts {} parameters into more than {} buckets; a bucket of {} or more is wanted", plan.parameters,
+                                  kMostBuckets, format_bytes(static_cast<double>(plan.parameters) * 4 / kMostBuckets)));
+    return;
+  }
+  plan.buckets = plan_buckets(plan.parameters, bytes);
 }
 
 void plan_batches(const ScenarioVariant& variant, const Topology& topology, RunSpec& spec, Diagnostics& diagnostics) {
@@ -233,14 +271,16 @@ void plan_strategy(const ScenarioVariant& variant, const Topology& topology, Run
     plan.codecs = read_codecs(table);
     table.finish();
   }
-  if (kind == nullptr || spec.network.parameters == 0) {
+  if (kind == nullptr || (spec.profile == nullptr && spec.network.parameters == 0)) {
     return;
   }
   plan.cluster = make_cluster(topology);
   kind->add_members(plan.spec, topology, plan.cluster);
-  plan.parameters = spec.network.parameters;
   plan.seed = spec.seed;
-  plan.buckets = plan_buckets(plan.parameters, spec.train.bucket_bytes.value_or(default_bucket_bytes(plan.parameters)));
+  plan_buckets_of(variant, spec, diagnostics);
+  if (plan.buckets.empty()) {
+    return;
+  }
   const Status resolved = kind->resolve(plan, topology);
   if (!resolved.ok()) {
     diagnostics.error(value->where, variant.path_of("strategy"), resolved.error().message);
@@ -255,6 +295,25 @@ void point_to_topology(const Scenario& scenario, Diagnostics& diagnostics) {
   if (at_fault) {
     diagnostics.error(scenario.topology_where, "topology", fmt::format("{} has errors", scenario.topology_path));
   }
+}
+
+// A profile is part of what was asked for: other figures in its file are another scenario.
+void add_profiles_to_digest(std::vector<RunSpec>& specs) {
+  std::string figures;
+  for (const auto& spec : specs) {
+    if (spec.profile == nullptr) continue;
+    figures += fmt::format("\n{}: {}", spec.variant, spec.profile->name);
+    for (const auto& layer : spec.profile->layers) {
+      figures += fmt::format("\n{} {} {} {} {} {} {}", layer.name, layer.parameters, layer.forward_flops, layer.backward_flops,
+                             layer.forward_values, layer.backward_values, layer.kept_values);
+    }
+  }
+  if (figures.empty()) return;
+  Digest digest;
+  digest.update(specs.front().scenario_digest);
+  digest.update(figures);
+  const auto text = digest.hex();
+  for (auto& spec : specs) spec.scenario_digest = text;
 }
 
 std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagnostics) {
@@ -287,7 +346,7 @@ std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagno
     if (data.ok) {
       plan_batches(variant, common.topology, spec, diagnostics);
       if (variant.find("model") != nullptr) {
-        spec.network = plan_model(variant, spec.data, spec.model_name, diagnostics).value_or(NetworkSpec{});
+        plan_model(variant, spec, diagnostics);
       }
     }
     if (variant.find("strategy") != nullptr) {
@@ -298,6 +357,7 @@ std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagno
     }
     specs.push_back(std::move(spec));
   }
+  add_profiles_to_digest(specs);
   return specs;
 }
 

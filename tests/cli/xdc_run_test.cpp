@@ -126,6 +126,30 @@ TEST_CASE("xdc-run trains, prints a table, and with --json - the JSON alone on s
   REQUIRE(err.find("device cpu") != std::string::npos);
 }
 
+TEST_CASE("xdc-run sends the trained model's own bytes, and says that a cost profile is not charged", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  const std::vector<std::string> few{"--json", "-", "--set", "train.stop={ steps = 4 }", "--set", "expect={}"};
+  auto profiled = few;
+  profiled.insert(profiled.end(), {"--set", "model.cost_profile=resnet50"});
+  REQUIRE(run(folder, quickstart(few), &out, &err).code == 0);
+  const auto plain = nlohmann::json::parse(out);
+  const Exit exit = run(folder, quickstart(profiled), &out, &err);
+  INFO(err);
+  REQUIRE(exit.code == 0);
+  const auto report = nlohmann::json::parse(out);
+  CHECK(err.find("the cost profile resnet50 is not charged") != std::string::npos);
+  CHECK(err.find("cost profile resnet50 not charged") != std::string::npos);  // the table
+  CHECK(report["cost_profile"] == "resnet50");
+  CHECK(report["cost_profile_charged"] == false);
+  for (size_t l = 0; l < report["variants"][0]["links"].size(); ++l) {
+    const auto& link = report["variants"][0]["links"][l];
+    CHECK(link["payload_bytes_per_step"] == link["closed_form_bytes_per_step"]);
+    CHECK(link["payload_bytes_per_step"].get<double>() <=
+          plain["variants"][0]["links"][l]["payload_bytes_per_step"].get<double>() * 1.01 + 1024);
+  }
+}
+
 TEST_CASE("an expectation that is not met is exit code 1", "[cli]") {
   const Folder folder;
   std::string out, err;

@@ -202,6 +202,26 @@ TEST_CASE("every codec ends with the same bits in both worlds") {
   check_twins({1, 2, 1}, codec_variants(), 4);
 }
 
+TEST_CASE("at a cost profile's pace both worlds end with the same bits, each with its own bytes") {
+  const Folder folder;
+  folder.write("topology.toml", topology({2, 1}));
+  const auto scenario = folder.write("scenario.toml", std::string(kHead) + codec_variants());
+  const std::string options = "--set 'train.stop={ steps = 4 }' --set model.cost_profile=resnet50 --set 'train.bucket=6 MB'";
+  const auto simulated = run(folder, XDC_SIM, scenario, options), real = run(folder, XDC_RUN, scenario, options + " --device cpu");
+  CHECK(simulated.at("scenario_digest") == real.at("scenario_digest"));
+  REQUIRE(simulated.at("variants").size() == real.at("variants").size());
+  for (size_t v = 0; v < real.at("variants").size(); ++v) {
+    const auto &a = simulated.at("variants")[v], &b = real.at("variants")[v];
+    INFO(a.at("name") << " " << a.at("strategy").dump());
+    CHECK(a.at("parameters_digest") == b.at("parameters_digest"));
+    CHECK(a.at("series").at("loss") == b.at("series").at("loss"));
+    for (const auto& variant : {a, b}) {
+      for (const auto& link : payload(variant)) CHECK(link[2] == link[3]);
+    }
+    CHECK(payload(a)[0][2].get<double>() > 50 * payload(b)[0][2].get<double>());  // 25.6 M parameters to 101,770
+  }
+}
+
 TEST_CASE("every variant of bank_ocr ends with the same bits in both worlds") {
   REQUIRE(fs::exists(fs::path(XDC_SOURCE_DIR) / "data/mnist"));  // tools/get_data mnist
   const Folder folder;
