@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/config/device_table.hpp"
 #include "core/math/cpu_kernels.hpp"
 #include "core/math/null_kernels.hpp"
 #include "core/math/numerics.hpp"
@@ -16,15 +15,13 @@
 namespace xdc {
 namespace {
 
-// Servers run on the processors of their datacenter's nodes.
 WorldSpec world_of(const RunSpec& spec, const Watch& watch, const Folding& folding) {
   WorldSpec world{
       spec.topology, spec.cluster(), {}, spec.payload, fmt::format("seed {}, {}, {}", spec.seed, spec.scenario_path, spec.variant),
       watch,         folding};
-  const auto* host = find_device(spec.topology, "cpu");
-  XDC_CHECK(host != nullptr);
   for (const auto& member : world.cluster.members) {
-    world.devices.push_back(member.role == Role::worker ? spec.devices[static_cast<size_t>(member.datacenter)] : *host);
+    const auto& devices = member.role == Role::worker ? spec.devices : spec.server_devices;
+    world.devices.push_back(devices[static_cast<size_t>(member.datacenter)]);
   }
   return world;
 }

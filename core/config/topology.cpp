@@ -61,6 +61,7 @@ DatacenterSpec read_datacenter(const Value& value, const std::string& path, Diag
   out.nodes = static_cast<int>(table.integer("nodes", 1, kMostNodes, 1));
   out.devices_per_node = static_cast<int>(table.integer("devices_per_node", 1, kMostDevicesPerNode, 1));
   out.device = table.string("device", "cpu");
+  out.server_device = table.string("server_device", "cpu");
   const auto lan = read_line_table(table, "lan", true);
   if (!table.has("lan")) table.error("lan", "is required, as in { bandwidth = \"200 Gbps\", latency = \"5 us\" }");
   out.lan = lan.value_or(LineSpec{});

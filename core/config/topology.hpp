@@ -36,10 +36,11 @@ struct DatacenterSpec {
   SourceLocation where;
   int nodes = 1;
   int devices_per_node = 1;
-  std::string device = "cpu";      // of the topology's [device.*] or the built-in table
-  LineSpec lan;                    // joins nodes: each node has one such port per direction
-  LineSpec intra_node;             // joins the devices of a node: each device has one such port; default: as lan
-  std::optional<LineSpec> uplink;  // shared by all that enters and leaves the datacenter; default: none such
+  std::string device = "cpu";         // of the topology's [device.*] or the built-in table
+  std::string server_device = "cpu";  // what a parameter server runs on, likewise
+  LineSpec lan;                       // joins nodes: each node has one such port per direction
+  LineSpec intra_node;                // joins the devices of a node: each device has one such port; default: as lan
+  std::optional<LineSpec> uplink;     // shared by all that enters and leaves the datacenter; default: none such
   std::optional<double> egress_price_per_gb;
   std::optional<double> device_price_per_hour;
 

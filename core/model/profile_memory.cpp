@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "core/base/check.hpp"
 #include "core/base/quantity.hpp"
@@ -40,12 +41,13 @@ ModelFootprint footprint(const NetworkSpec& network) {
   return model;
 }
 
-int64_t MemoryNeed::total() const { return added(added(state, gradient), added(exchange, activations)); }
+int64_t MemoryNeed::total() const { return added(added(added(state, residuals), gradient), added(exchange, activations)); }
 
 MemoryNeed memory_need(const ModelFootprint& model, const TrainingSetup& setup) {
-  XDC_CHECK(setup.sets >= 1 && setup.optimizer_tensors >= 0 && setup.exchange_elements >= 0 && setup.batch >= 0);
+  XDC_CHECK(setup.sets >= 1 && setup.optimizer_tensors >= 0 && setup.residuals >= 0 && setup.exchange_elements >= 0 && setup.batch >= 0);
   const auto parameters = static_cast<double>(model.parameters);
   return {.state = bytes_of(parameters * setup.sets * (1.0 + setup.optimizer_tensors)),
+          .residuals = bytes_of(static_cast<double>(setup.residuals) * setup.sets),
           .gradient = bytes_of(parameters),
           .exchange = bytes_of(static_cast<double>(setup.exchange_elements)),
           .activations = bytes_of(static_cast<double>(setup.batch) * (model.kept_values + 2 * model.largest_kept_values))};
@@ -54,9 +56,16 @@ MemoryNeed memory_need(const ModelFootprint& model, const TrainingSetup& setup) 
 int64_t memory_bytes(const ModelFootprint& model, const TrainingSetup& setup) { return memory_need(model, setup).total(); }
 
 std::string describe(const MemoryNeed& need) {
-  const auto text = [](int64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
-  return fmt::format("{} of parameters and optimizer state, {} of gradients, {} of exchange buffers, {} of activations", text(need.state),
-                     text(need.gradient), text(need.exchange), text(need.activations));
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t bytes, const char* what) {
+    if (bytes > 0) parts.push_back(fmt::format("{} of {}", format_bytes(static_cast<double>(bytes)), what));
+  };
+  add(need.state, "parameters and optimizer state");
+  add(need.residuals, "residuals of encodings");
+  add(need.gradient, "gradients");
+  add(need.exchange, "exchange buffers");
+  add(need.activations, "activations");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace xdc

@@ -15,8 +15,6 @@ Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule) {
   return Optimizer(spec.train.optimizer, planned_steps(spec.train.stop, schedule));
 }
 
-int state_sets(const RunSpec& spec) { return spec.commit_by_vote ? 2 : 3; }
-
 bool stops_after(const StopSpec& stop, const SampleSchedule& schedule, int64_t step) {
   return (stop.steps && step >= *stop.steps) || (stop.samples && schedule.total_until(step) >= *stop.samples) ||
          (stop.epochs && step >= schedule.steps_per_epoch() * *stop.epochs);

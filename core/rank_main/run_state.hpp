@@ -15,8 +15,6 @@
 namespace xdc {
 
 Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule);
-// Sets of state that ModelState takes turns with.
-int state_sets(const RunSpec& spec);
 
 // True when the run ends with `step` (from 1), by steps, samples or epochs. `time` is not decided here: a worker whose clock
 // has reached it when a round begins votes so in that round; nobody applies a round with votes, and everyone ends with the

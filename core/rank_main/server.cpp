@@ -46,7 +46,7 @@ Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& re
   const Range owned = strategy->owned();
   const Stream stream = env.device.make_stream("state");
   XDC_TRY_ASSIGN(auto state,
-                 ModelState::make(env.device, spec.plan.geometry().real(owned).count, optimizer.state_tensors(), state_sets(spec)));
+                 ModelState::make(env.device, spec.plan.geometry().real(owned).count, optimizer.state_tensors(), spec.state_sets()));
   XDC_TRY(initialise(env, spec, stream, owned, state.applied().parameters));
   CommitVote vote(spec.cluster(), env);
   const Deadline deadline = env.clock.now() + spec.start_timeout;

@@ -57,7 +57,7 @@ class Worker {
     residual_plan_ = strategy_of(spec_.plan.spec).residuals(spec_.plan, self_);
     const bool updates_here = strategy_->yields() == Yields::mean_gradient;
     XDC_TRY_ASSIGN(auto state, ModelState::make(env_.device, spec_.plan.geometry().real(), updates_here ? optimizer_.state_tensors() : 0,
-                                                state_sets(spec_), &residual_plan_));
+                                                spec_.state_sets(), &residual_plan_));
     state_.emplace(std::move(state));
     XDC_TRY(initialise(env_, spec_, stream_, {0, spec_.plan.parameters}, state_->applied().parameters));
     const Deadline deadline = env_.clock.now() + spec_.start_timeout;

@@ -74,6 +74,24 @@ PairBytes payload_per_round(const StrategyPlan& plan) {
   return bytes.pushed;
 }
 
+// A server has room for what it is pushed of a bucket before it adds it up.
+Holdings holdings(const StrategyPlan& plan, MemberId self) {
+  if (plan.cluster.members[static_cast<size_t>(self)].role == Role::worker) {
+    return {.parameters = plan.parameters, .optimizer = false};
+  }
+  const ServerLayout layout(plan);
+  const int shard = self - plan.cluster.workers();
+  Holdings held{.parameters = layout.shard(shard).count};
+  for (const Range bucket : plan.buckets) {
+    int64_t inbox = 0;
+    for (const ServerPiece& piece : layout.pieces(bucket)) {
+      if (piece.shard == shard) inbox += piece.range.count * static_cast<int64_t>(layout.pushers(piece.lane).size());
+    }
+    held.inbox_elements = std::max(held.inbox_elements, inbox);
+  }
+  return held;
+}
+
 // Without aggregators all of a datacenter's workers do the same; an aggregator has its lane's pieces.
 std::optional<Likeness> likeness(const StrategyPlan& plan, MemberId worker) {
   Likeness like;
@@ -118,6 +136,7 @@ StrategyKind parameter_server_kind() {
           .describe = describe,
           .payload_per_round = payload_per_round,
           .residuals = server_residuals,
+          .holdings = holdings,
           .likeness = likeness,
           .make_worker = make_parameter_server_worker,
           .make_server = make_parameter_server};

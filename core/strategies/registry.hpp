@@ -12,6 +12,13 @@
 
 namespace xdc {
 
+// What a member keeps in device memory, in planned elements.
+struct Holdings {
+  int64_t parameters = 0;      // in each set of its state
+  bool optimizer = true;       // and the optimizer's state of them
+  int64_t inbox_elements = 0;  // of what others send it at a time, at least
+};
+
 struct StrategyKind {
   std::string name;
   // Reads the keys of `strategy = { kind = NAME, ... }`; names of datacenters are looked up.
@@ -27,6 +34,8 @@ struct StrategyKind {
   PairBytes (*payload_per_round)(const StrategyPlan& plan);
   // What a worker encodes with error feedback, and so keeps residuals of.
   ResidualPlan (*residuals)(const StrategyPlan& plan, MemberId self);
+  // What a member holds. nullptr: every worker all parameters and their optimizer's state, and there are no servers.
+  Holdings (*holdings)(const StrategyPlan& plan, MemberId self) = nullptr;
   // What tells a worker from the others of its datacenter in a phantom run. nullopt: no two are alike.
   std::optional<Likeness> (*likeness)(const StrategyPlan& plan, MemberId worker);
   std::unique_ptr<WorkerStrategy> (*make_worker)(const StrategyPlan& plan, Env& env, MemberId self);

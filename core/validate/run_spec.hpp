@@ -59,7 +59,8 @@ struct RunSpec {
   Numerics numerics = Numerics::portable;
 
   Topology topology;
-  std::vector<DeviceSpec> devices;  // per datacenter, looked up
+  std::vector<DeviceSpec> devices;         // per datacenter, looked up
+  std::vector<DeviceSpec> server_devices;  // likewise
   // What is trained; without layers in a phantom run with a cost profile, which needs nothing of it.
   NetworkSpec network;
   std::string model_name;  // empty: none was named
@@ -79,6 +80,8 @@ struct RunSpec {
   Duration start_timeout, round_timeout;
 
   const Cluster& cluster() const { return plan.cluster; }
+  // Of a member's state (core/strategies/round.hpp).
+  int state_sets() const { return commit_by_vote ? 2 : 3; }
   ChargedLayers charged() const { return {network, profile.get()}; }
   // Which rank takes how many samples at which step. A worker's rank there is its member id.
   SampleSchedule schedule() const;

@@ -15,6 +15,7 @@
 #include "core/model/zoo.hpp"
 #include "core/strategies/registry.hpp"
 #include "core/validate/deadlines.hpp"
+#include "core/validate/memory.hpp"
 
 namespace xdc {
 namespace {
@@ -51,7 +52,9 @@ std::vector<int64_t> spread(const PerDatacenter& figure, const Topology& topolog
   return values;
 }
 
-std::vector<DeviceSpec> look_up_devices(const Topology& topology, Diagnostics& diagnostics) {
+// One for each datacenter: what `name_of` says it has, under `key`.
+std::vector<DeviceSpec> look_up_devices(const Topology& topology, const char* key, const std::string DatacenterSpec::*name_of,
+                                        Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const auto& device : builtin_devices()) {
     names.push_back(device.name);
@@ -62,13 +65,13 @@ std::vector<DeviceSpec> look_up_devices(const Topology& topology, Diagnostics& d
   std::vector<DeviceSpec> devices;
   for (size_t d = 0; d < topology.datacenters.size(); ++d) {
     const auto& datacenter = topology.datacenters[d];
-    const DeviceSpec* device = find_device(topology, datacenter.device);
+    const std::string& name = datacenter.*name_of;
+    const DeviceSpec* device = find_device(topology, name);
     if (device == nullptr) {
-      const auto near = nearest_name(datacenter.device, names);
-      diagnostics.error(
-          datacenter.where, fmt::format("datacenter[{}].device", d),
-          fmt::format("no device is called {}{}; there are {} (or describe it in [device.{}])", datacenter.device,
-                      near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "), datacenter.device));
+      const auto near = nearest_name(name, names);
+      diagnostics.error(datacenter.where, fmt::format("datacenter[{}].{}", d, key),
+                        fmt::format("no device is called {}{}; there are {} (or describe it in [device.{}])", name,
+                                    near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "), name));
     }
     devices.push_back(device != nullptr ? *device : DeviceSpec{});
   }
@@ -332,14 +335,19 @@ std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagno
   common.seed = scenario.seed;
   common.payload = scenario.phantom ? PayloadKind::phantom : PayloadKind::real;
   common.numerics = scenario.native_numerics ? Numerics::native : Numerics::portable;
-  common.devices = look_up_devices(common.topology, diagnostics);
+  common.devices = look_up_devices(common.topology, "device", &DatacenterSpec::device, diagnostics);
+  common.server_devices = look_up_devices(common.topology, "server_device", &DatacenterSpec::server_device, diagnostics);
   const DataPlan data = plan_data(scenario, common.topology, diagnostics);
   common.data = data.spec;
   common.dataset = data.dataset;
   common.partition = data.partition;
 
+  // Errors in what all variants share would be told again by each.
+  const bool sound = diagnostics.ok();
+  MemoryCheck memory;
   std::vector<RunSpec> specs;
   for (const auto& variant : scenario.variants) {
+    const size_t errors = diagnostics.errors().size();
     RunSpec spec = common;
     spec.variant = variant.name;
     plan_training(variant, spec, diagnostics);
@@ -352,11 +360,13 @@ std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagno
     if (variant.find("strategy") != nullptr) {
       plan_strategy(variant, common.topology, spec, diagnostics);
     }
-    if (diagnostics.ok()) {
+    if (sound && diagnostics.errors().size() == errors) {
+      memory.check(variant, spec);
       set_deadlines(spec);
     }
     specs.push_back(std::move(spec));
   }
+  memory.report(diagnostics);
   add_profiles_to_digest(specs);
   return specs;
 }

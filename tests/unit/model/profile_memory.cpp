@@ -31,6 +31,14 @@ TEST_CASE("State counts every set, its parameters and its optimizer tensors; gra
   CHECK(memory_bytes({1000, 30, 20}, {3, 2, 50, 8}) == need.total());
 }
 
+TEST_CASE("Residuals are kept in every set, beside the state") {
+  const auto need = memory_need({.parameters = 1000}, {.sets = 3, .residuals = 700});
+  CHECK(need.state == 4 * 1000 * 3);
+  CHECK(need.residuals == 4 * 700 * 3);
+  CHECK(need.total() == 12'000 + 8'400 + 4'000);
+  CHECK(describe(need) == "12 kB of parameters and optimizer state, 8.4 kB of residuals of encodings, 4 kB of gradients");
+}
+
 TEST_CASE("A vote needs a third less state than undoing") {
   const ModelFootprint model{900, 0, 0};
   CHECK(memory_need(model, {.sets = 2, .optimizer_tensors = 1}).state * 3 ==
