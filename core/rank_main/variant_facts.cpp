@@ -31,6 +31,7 @@ VariantFacts facts_of(const RunSpec& spec) {
     facts.members.push_back({member.datacenter, member.role == Role::worker});
   }
   facts.closed_form = kind.payload_per_round(spec.plan);
+  facts.buckets = static_cast<int>(spec.plan.buckets.size());
   facts.steps_per_round = spec.plan.steps_per_round();
   const int datacenters = static_cast<int>(facts.datacenters.size());
   for (int a = 0; a < datacenters; ++a) {

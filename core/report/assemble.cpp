@@ -253,6 +253,7 @@ VariantReport described(const VariantFacts& facts) {
   out.strategy = facts.strategy;
   out.lan_codec = facts.lan_codec;
   out.wan_codec = facts.wan_codec;
+  out.buckets = facts.buckets;
   for (const auto& member : facts.members) ++(member.worker ? out.ranks : out.servers);
   return out;
 }

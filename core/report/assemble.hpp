@@ -26,6 +26,7 @@ struct VariantFacts {
   std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> routes;  // ordered pair of datacenters -> lines crossed, in order
   std::map<std::pair<int, int>, int64_t> closed_form;                      // ordered pair -> payload bytes of one round
   int64_t steps_per_round = 1;
+  int buckets = 0;  // of a gradient
   // Ordered pair of datacenters -> the line that joins them. Empty where the world does not hold its messages to the topology's lines:
   // then nothing is said about them.
   std::map<std::pair<int, int>, LinkReport::Line> lines;

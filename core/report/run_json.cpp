@@ -73,6 +73,7 @@ Json variant_json(const VariantReport& v) {
   Json out{{"name", v.name},
            {"strategy", description_json(v.strategy)},
            {"codec", {{"lan", description_json(v.lan_codec)}, {"wan", description_json(v.wan_codec)}}},
+           {"buckets", v.buckets},
            {"ranks", v.ranks},
            {"actors", v.actors},
            {"servers", v.servers}};

@@ -92,7 +92,8 @@ struct VariantReport {
   std::string error;  // not empty: it did not finish, and nothing below but the description is known
   Description strategy;
   Description lan_codec, wan_codec;
-  int ranks = 0;  // workers
+  int buckets = 0;  // of a gradient
+  int ranks = 0;    // workers
   int servers = 0;
   int actors = 0;  // members that were simulated; each stands for itself and those that nothing tells apart from it
   int64_t steps = 0;
