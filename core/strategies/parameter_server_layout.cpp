@@ -34,30 +34,34 @@ ServerLayout::ServerLayout(const StrategyPlan& plan) : lanes_(aggregator_lanes(p
     return;
   }
   const Hierarchy hierarchy(plan.cluster, lanes_, 0);
+  std::vector<int> workers;
+  for (size_t d = 0; d < plan.cluster.datacenters.size(); ++d) {
+    workers.push_back(static_cast<int>(plan.cluster.workers_of(static_cast<int>(d)).size()));
+  }
   for (int lane = 0; lane < lanes_; ++lane) {
     auto& pushers = pushers_.emplace_back();
-    for (size_t d = 0; d < plan.cluster.datacenters.size(); ++d) {
-      const auto workers = static_cast<int>(plan.cluster.workers_of(static_cast<int>(d)).size());
-      pushers.push_back({hierarchy.speaker(static_cast<int>(d), lane), lane / workers});
+    for (size_t d = 0; d < workers.size(); ++d) {
+      pushers.push_back({hierarchy.speaker(static_cast<int>(d), lane), lane / workers[d]});
     }
   }
 }
 
 const ServerLayout::Pusher* ServerLayout::pusher(int lane, MemberId worker) const {
   const auto& all = pushers(lane);
-  const auto found = std::find_if(all.begin(), all.end(), [worker](const Pusher& pusher) { return pusher.member == worker; });
-  return found == all.end() ? nullptr : &*found;
+  // Ascending: in rank order, or one of each datacenter in turn.
+  const auto found = std::lower_bound(all.begin(), all.end(), worker, [](const Pusher& pusher, MemberId id) { return pusher.member < id; });
+  return found == all.end() || found->member != worker ? nullptr : &*found;
 }
 
 std::vector<ServerPiece> ServerLayout::pieces(Range bucket) const {
   std::vector<ServerPiece> pieces;
   const auto parts = deal(bucket, lanes_);
   for (int lane = 0; lane < lanes_; ++lane) {
-    for (size_t s = 0; s < shards_.size(); ++s) {
-      const Range range = intersection(parts[static_cast<size_t>(lane)], shards_[s]);
-      if (range.count > 0) {
-        pieces.push_back({static_cast<int>(s), lane, range});
-      }
+    const Range part = parts[static_cast<size_t>(lane)];
+    // Shards tile the buffer in order: the first that ends behind the part's beginning, and those that follow within it.
+    auto s = std::upper_bound(shards_.begin(), shards_.end(), part.begin, [](int64_t at, Range shard) { return at < shard.end(); });
+    for (; part.count > 0 && s != shards_.end() && s->begin < part.end(); ++s) {
+      pieces.push_back({static_cast<int>(s - shards_.begin()), lane, intersection(part, *s)});
     }
   }
   return pieces;

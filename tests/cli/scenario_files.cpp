@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/cli/process.hpp"
+#include "tests/cli/report_of.hpp"
 #include "tests/cli/workspace.hpp"
 
 namespace xdc::cli {
@@ -46,8 +47,8 @@ TEST_CASE("every topology takes a phantom step of every strategy") {
     workspace.replace_in("scenario.toml", "samples = { beijing = 640, shanghai = 320 }\n", "");
     workspace.replace_in("scenario.toml", "strategy = { kind = \"parameter_server\", placement = \"beijing\" }",
                          "strategy = { kind = \"ring_allreduce\", order = \"interleaved\" }");
-    const auto done =
-        sim({workspace.scenario(), "--set", "topology=" + file.string(), "--set", "payload=phantom", "--set", "train.stop={ steps = 1 }"});
+    const auto done = sim({workspace.scenario(), "--set", "topology=" + file.string(), "--set", "payload=phantom", "--set",
+                           "train.stop={ steps = 1 }", "--set", "data.train_samples=100000"});
     INFO(file << "\n" << done.err << done.out);
     CHECK(done.exit_code == 0);
     CHECK_THAT(done.out, Contains("equal to the closed forms"));
@@ -58,6 +59,22 @@ TEST_CASE("quickstart runs, and all of its variants learn") {
   const auto done = sim({(kSource / "scenarios/quickstart.toml").string(), "--set", "expect.accuracy_at_least=0.9"});
   INFO(done.out << done.err);
   CHECK(done.exit_code == 0);
+}
+
+TEST_CASE("scale_1024 runs, in sixteen buckets, with few ranks that act for all") {
+  const auto report = report_of({(kSource / "scenarios/scale_1024.toml").string()});
+  REQUIRE(report.at("variants").size() == 4);
+  for (const auto& v : report.at("variants")) {
+    INFO(v.at("name"));
+    CHECK(v.at("ranks") == 1024);
+    CHECK(v.at("buckets") == 16);
+    CHECK(v.at("actors").get<int>() < 100);
+    for (const auto& link : v.at("links")) CHECK(link.at("payload_bytes_per_step") == link.at("closed_form_bytes_per_step"));
+  }
+  // 12.85 G parameters: 2 S / D for every ordered pair, S to and from the servers' datacenter.
+  const double gradient = 4.0 * 12'853'386'240;
+  CHECK(report.at("variants")[0].at("links")[0].at("payload_bytes_per_step").get<double>() == Approx(gradient / 2).epsilon(1e-3));
+  CHECK(report.at("variants")[2].at("links")[0].at("payload_bytes_per_step").get<double>() == Approx(gradient));
 }
 
 TEST_CASE("bank_ocr runs for a few steps") {
