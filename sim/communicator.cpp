@@ -31,6 +31,29 @@ void SimWork::end(State state) {
   owner_->ended(*this);
 }
 
+std::vector<SimWork*> PendingWorks::all() const {
+  std::vector<SimWork*> works;
+  works.reserve(size_);
+  for (SimWork* work = first_; work != nullptr; work = work->after) {
+    works.push_back(work);
+  }
+  return works;
+}
+
+void PendingWorks::add(SimWork& work) {
+  work.before = last_;
+  (last_ == nullptr ? first_ : last_->after) = &work;
+  last_ = &work;
+  ++size_;
+}
+
+void PendingWorks::remove(SimWork& work) {
+  (work.before == nullptr ? first_ : work.before->after) = work.after;
+  (work.after == nullptr ? last_ : work.after->before) = work.before;
+  work.before = work.after = nullptr;
+  --size_;
+}
+
 SimCommunicator::SimCommunicator(FabricHub& hub, SimDevice& device, Channel& channel, Rank rank)
     : hub_(hub), device_(device), channel_(channel), rank_(rank), waiter_(hub.agenda) {
   channel_.end(rank_).communicator = this;
@@ -162,7 +185,7 @@ void SimCommunicator::leave(Error told_to_peers) {
     });
   }
   while (!pending_.empty()) {
-    pending_.front()->fail(broken_ ? *broken_ : *end.gone);
+    pending_.first().fail(broken_ ? *broken_ : *end.gone);
   }
 }
 
@@ -174,7 +197,7 @@ void SimCommunicator::hear(Rank gone) {
   out.forget_sends();
   out.cancel_transfer();
   hub_.flow(channel_, gone, rank_).drop_expected();
-  for (auto* work : std::vector<SimWork*>(pending_.begin(), pending_.end())) {
+  for (auto* work : pending_.all()) {
     if (channel_.actor_of(work->peer()) == gone) {
       work->fail(*channel_.end(gone).gone);
     }
@@ -190,7 +213,7 @@ std::optional<TimePoint> SimCommunicator::knows_gone(Rank peer) {
 }
 
 void SimCommunicator::ended(SimWork& work) {
-  pending_.erase(work.place);
+  pending_.remove(work);
   if (work.awaited && !broken_) {
     waiter_.wake();
   }
@@ -198,7 +221,7 @@ void SimCommunicator::ended(SimWork& work) {
 
 std::unique_ptr<SimWork> SimCommunicator::make_work(Rank peer, bool sending) {
   auto work = std::make_unique<SimWork>(*this, peer, sending);
-  work->place = pending_.insert(pending_.end(), work.get());
+  pending_.add(*work);
   return work;
 }
 

@@ -1,11 +1,26 @@
 // What does one member hold of a channel?
 #pragma once
 
-#include <list>
+#include <vector>
 
 #include "sim/fabric.hpp"
 
 namespace xdc {
+
+// In order of their calls; linked through the works themselves, of which a run has tens of thousands a step.
+class PendingWorks {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  size_t size() const { return size_; }
+  SimWork& first() const { return *first_; }
+  std::vector<SimWork*> all() const;
+  void add(SimWork& work);
+  void remove(SimWork& work);
+
+ private:
+  SimWork *first_ = nullptr, *last_ = nullptr;
+  size_t size_ = 0;
+};
 
 class SimCommunicator final : public Communicator {
  public:
@@ -40,7 +55,7 @@ class SimCommunicator final : public Communicator {
   Channel& channel_;
   Rank rank_;
   WaitPoint waiter_;
-  std::list<SimWork*> pending_;
+  PendingWorks pending_;
   std::optional<Error> broken_;
 };
 

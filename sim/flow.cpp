@@ -29,6 +29,7 @@ void Flow::send_alike(SimWork& work, const ControlWords& control, WireSize wire)
   XDC_CHECK_MSG(number >= oldest && number < sent_, kToldApart);
   auto& message = messages_[number - oldest];
   XDC_CHECK_MSG(message.called == Agenda::now() && message.control == control && message.wire.bytes == wire.bytes, kToldApart);
+  message.alike.reserve(static_cast<size_t>(others_receiving()));
   message.alike.push_back(&work);
 }
 

@@ -13,7 +13,6 @@
 // the receiver's buffer where a receive is posted, else aside.
 #pragma once
 
-#include <list>
 #include <map>
 #include <optional>
 #include <vector>
@@ -77,8 +76,8 @@ class Flow final : public TransferOwner {
   };
   // One of the other members that an end acts for.
   struct Alike {
-    size_t calls = 0;          // messages sent to it, receives posted for it
-    Queue<SimWork*> expected;  // receives that no message has finished, oldest first
+    size_t calls = 0;             // messages sent to it, receives posted for it
+    Queue<SimWork*, 4> expected;  // receives that no message has finished, oldest first
   };
   int others_sending() const { return path_.receivers == 1 ? path_.senders - 1 : 0; }
   int others_receiving() const { return path_.senders == 1 ? path_.receivers - 1 : 0; }
@@ -138,7 +137,7 @@ class SimWork final : public Work {
   // The owner's lane waits for it.
   bool awaited = false;
   // In the owner's list of pending works.
-  std::list<SimWork*>::iterator place;
+  SimWork *before = nullptr, *after = nullptr;
 
  private:
   void end(State state);

@@ -1,5 +1,5 @@
-// A first-in-first-out queue with access by position that owns no memory while it is empty: there is one pair of them for every
-// ordered pair of ranks that ever spoke, and nearly all are idle.
+// A first-in-first-out queue with access by position that owns room for no more than `Kept` items while it is empty: there is one pair of
+// them for every ordered pair of ranks that ever spoke, and nearly all are idle.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace xdc {
 
-template <class T>
+template <class T, size_t Kept = 0>
 class Queue {
  public:
   size_t size() const { return items_.size() - head_; }
@@ -19,8 +19,7 @@ class Queue {
   T pop() {
     T item = std::move(items_[head_++]);
     if (head_ == items_.size()) {
-      std::vector<T>().swap(items_);
-      head_ = 0;
+      clear();
     } else if (head_ > 32 && head_ * 2 > items_.size()) {
       items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(head_));
       head_ = 0;
@@ -30,7 +29,11 @@ class Queue {
   // Keeps the oldest n.
   void truncate(size_t n) { items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(head_ + n), items_.end()); }
   void clear() {
-    std::vector<T>().swap(items_);
+    if (items_.capacity() > Kept) {
+      std::vector<T>().swap(items_);
+    } else {
+      items_.clear();
+    }
     head_ = 0;
   }
 

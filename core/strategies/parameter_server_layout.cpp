@@ -56,12 +56,15 @@ const ServerLayout::Pusher* ServerLayout::pusher(int lane, MemberId worker) cons
 std::vector<ServerPiece> ServerLayout::pieces(Range bucket) const {
   std::vector<ServerPiece> pieces;
   const auto parts = deal(bucket, lanes_);
+  pieces.reserve(parts.size() + shards_.size());
+  // Shards tile the buffer in order, and so do parts: each goes on at the shard where the one before it ended.
+  auto s = std::upper_bound(shards_.begin(), shards_.end(), bucket.begin, [](int64_t at, Range shard) { return at < shard.end(); });
   for (int lane = 0; lane < lanes_; ++lane) {
     const Range part = parts[static_cast<size_t>(lane)];
-    // Shards tile the buffer in order: the first that ends behind the part's beginning, and those that follow within it.
-    auto s = std::upper_bound(shards_.begin(), shards_.end(), part.begin, [](int64_t at, Range shard) { return at < shard.end(); });
-    for (; part.count > 0 && s != shards_.end() && s->begin < part.end(); ++s) {
+    while (part.count > 0 && s != shards_.end() && s->begin < part.end()) {
       pieces.push_back({static_cast<int>(s - shards_.begin()), lane, intersection(part, *s)});
+      if (s->end() > part.end()) break;
+      ++s;
     }
   }
   return pieces;
