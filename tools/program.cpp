@@ -50,6 +50,14 @@ std::string data_text(const ScenarioData& data) {
   return data.source == "mnist" ? data.source : data.path;
 }
 
+// Three digits: "109 M", "12.9 B" parameters, "56.1 TFLOP".
+std::string scaled(double value, std::string_view unit, std::string_view billions) {
+  const auto text = [](double v) { return v >= 100 ? fmt::format("{:.0f}", v) : fmt::format("{:.3g}", v); };
+  if (value >= 1e12 && !unit.empty()) return fmt::format("{} T{}", text(value / 1e12), unit);
+  if (value >= 1e9) return fmt::format("{} {}", text(value / 1e9), billions);
+  return fmt::format("{} M{}", text(value / 1e6), unit);
+}
+
 std::string system_error() { return std::strerror(errno); }
 
 Status write_all(int fd, std::string_view text) {
@@ -142,19 +150,23 @@ std::string describe_devices() {
     out += fmt::format("{:<10} {:>6.3g} TFLOPS {:>7.4g} GB/s {:>8}  {}\n", device.name, device.flops_per_s / 1e12,
                        device.memory_bandwidth / 1e9, format_bytes(static_cast<double>(device.memory_bytes)), device.source);
   }
-  out += "A topology may describe others: [device.NAME] with flops, memory_bandwidth, memory, source.\n";
+  out += "A topology may describe others: [device.NAME] with flops, memory_bandwidth, memory; source and price_per_hour if known.\n";
   return out;
 }
 
 std::string describe_profiles() {
-  std::string out = fmt::format("{:<20} {:>10} {:>6} {:>17} {:>18}  {}\n", "profile", "parameters", "layers", "forward / sample",
-                                "backward / sample", "a sample is");
+  constexpr const char* kRow = "{:<20} {:>10} {:>6} {:>12} {:>12} {:>9}  {}\n";
+  auto out = fmt::format(kRow, "profile", "parameters", "layers", "forward", "backward", "kept", "for each");
   for (const auto& profile : builtin_profiles()) {
-    out += fmt::format("{:<20} {:>8.4g} M {:>6} {:>10.4g} GFLOPs {:>11.4g} GFLOPs  {}\n    {}\n    {}\n", profile.name,
-                       static_cast<double>(profile.parameters()) / 1e6, profile.layers.size(), profile.forward_flops() / 1e9,
-                       profile.backward_flops() / 1e9, profile.sample, profile.description, profile.source);
+    out += fmt::format(kRow, profile.name, scaled(static_cast<double>(profile.parameters()), "", "B"), profile.layers.size(),
+                       scaled(profile.forward_flops(), "FLOP", "GFLOP"), scaled(profile.backward_flops(), "FLOP", "GFLOP"),
+                       format_bytes(4 * profile.kept_values()), profile.sample);
+    out += fmt::format("    {}\n    {}\n", profile.description, profile.source);
   }
-  out += "What the figures count, and how a profile is written: core/model/README.md.\n";
+  out +=
+      "kept: activations in fp32 from a layer's forward to its backward. In fp32 a parameter takes 4 bytes, as does its gradient, and "
+      "Adam's\n"
+      "state 8; parameters and state are there three times (commit = \"vote\": twice). How a profile is written: core/model/README.md.\n";
   return out;
 }
 

@@ -131,6 +131,7 @@ DeviceSpec read_device(const Value& value, const std::string& name, Diagnostics&
   out.memory_bandwidth = table.bandwidth("memory_bandwidth").value_or(0);
   out.memory_bytes = table.bytes("memory").value_or(0);
   out.source = table.string("source", "the topology file");
+  out.price_per_hour = table.optional_number("price_per_hour", 0, kHighestPrice);
   if (!table.has("flops")) table.error("flops", "is required (sustained), as in \"14 TFLOPS\"");
   if (!table.has("memory_bandwidth")) table.error("memory_bandwidth", "is required, as in \"900 GB/s\"");
   if (!table.has("memory")) table.error("memory", "is required, as in \"80 GB\"");

@@ -28,7 +28,8 @@ struct DeviceSpec {
   double flops_per_s = 0;       // sustained on the training kernels in question, not the data sheet's peak
   double memory_bandwidth = 0;  // bytes per second
   int64_t memory_bytes = 0;
-  std::string source;  // where the figures are from
+  std::string source;                         // where the figures are from
+  std::optional<double> price_per_hour = {};  // where a datacenter does not say its own
 };
 
 struct DatacenterSpec {

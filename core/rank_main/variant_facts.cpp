@@ -41,9 +41,11 @@ VariantFacts facts_of(const RunSpec& spec) {
       }
     }
   }
-  for (const auto& datacenter : spec.topology.datacenters) {
+  for (size_t d = 0; d < spec.devices.size(); ++d) {
+    const auto& datacenter = spec.topology.datacenters[d];
     facts.devices.push_back(datacenter.devices());
-    facts.device_price_per_hour.push_back(datacenter.device_price_per_hour);
+    const auto& own = datacenter.device_price_per_hour;
+    facts.device_price_per_hour.push_back(own ? own : spec.devices[d].price_per_hour);
     facts.egress_price_per_gb.push_back(datacenter.egress_price_per_gb);
   }
   if (spec.train.target) {

@@ -51,6 +51,18 @@ TEST_CASE("cost is devices by the hour and egress by the gigabyte, to the stop a
   CHECK_THAT(table, Contains("cost to") && Contains("best for cost") && !Contains("not priced"));
 }
 
+TEST_CASE("a device's own price counts where its datacenter has none") {
+  const Workspace workspace;
+  give_prices(workspace);
+  workspace.replace_in("topology.toml", "nodes = 2\ndevice_price_per_hour = 3600\n", "nodes = 2\ndevice = \"rented\"\n");
+  workspace.replace_in("topology.toml", "name = \"shanghai\"\n", "name = \"shanghai\"\ndevice = \"rented\"\n");
+  workspace.write("topology.toml", workspace.read("topology.toml") +
+                                       "\n[device.rented]\nflops = \"1 TFLOPS\"\nmemory_bandwidth = \"100 GB/s\"\n"
+                                       "memory = \"10 GB\"\nprice_per_hour = 1800\n");
+  const auto v = report_of({workspace.scenario()}).at("variants")[0];
+  CHECK(v.at("cost").at("devices").get<double>() == Approx(v.at("elapsed_s").get<double>() / 3600 * (2 * 1800 + 7200)));
+}
+
 TEST_CASE("every step takes at least its computation and what the slowest line needs") {
   const Workspace workspace;
   const auto report = report_of({workspace.scenario()});
@@ -230,7 +242,8 @@ TEST_CASE("an interrupted --check leaves no process behind") {
 TEST_CASE("option --list-profiles has parameters, operations and sources") {
   const auto done = sim({"--list-profiles"});
   CHECK(done.exit_code == 0);
-  CHECK_THAT(done.out, Contains("resnet50") && Contains("25.56 M") && Contains("GFLOPs") && Contains("1512.03385"));
+  CHECK_THAT(done.out, Contains("25.6 M") && Contains("8.28 GFLOP") && Contains("83.9 MB  image 224x224") && Contains("1512.03385"));
+  CHECK_THAT(done.out, Contains("12.9 B") && Contains("56.1 TFLOP") && !Contains("e+"));
 }
 
 }  // namespace
