@@ -79,8 +79,9 @@ std::string topology(const std::string& lan, const std::string& line, const std:
 }
 
 // The report of either run, without what is a run's own.
-Json report(const Workspace& workspace, bool expand) {
+Json report(const Workspace& workspace, bool expand, const std::vector<std::string>& more = {}) {
   std::vector<std::string> words{workspace.scenario(), "--json", "-"};
+  words.insert(words.end(), more.begin(), more.end());
   if (expand) words.emplace_back("--expand");
   const auto done = sim(words);
   INFO(done.err);
@@ -90,6 +91,20 @@ Json report(const Workspace& workspace, bool expand) {
     variant.erase("wall_s");
   }
   return json;
+}
+
+void check_equal(Json folded, Json expanded) {
+  REQUIRE(folded.at("variants").size() == 8);
+  for (size_t v = 0; v < 8; ++v) {
+    auto& one = folded.at("variants")[v];
+    auto& other = expanded.at("variants")[v];
+    INFO(one.at("name"));
+    CHECK(other.at("actors") == other.at("ranks").get<int>() + other.at("servers").get<int>());
+    CHECK(one.at("actors").get<int>() < other.at("actors").get<int>());
+    one.erase("actors");
+    other.erase("actors");
+    CHECK(one.dump() == other.dump());
+  }
 }
 
 }  // namespace
@@ -110,18 +125,15 @@ TEST_CASE("one rank that acts for its like changes no figure of a report") {
   const Workspace workspace;
   workspace.write("scenario.toml", kScenario);
   workspace.write("topology.toml", topology(at.lan, at.line, at.more));
-  auto folded = report(workspace, false), expanded = report(workspace, true);
-  REQUIRE(folded.at("variants").size() == 8);
-  for (size_t v = 0; v < 8; ++v) {
-    auto& one = folded.at("variants")[v];
-    auto& other = expanded.at("variants")[v];
-    INFO(one.at("name"));
-    CHECK(other.at("actors") == other.at("ranks").get<int>() + other.at("servers").get<int>());
-    CHECK(one.at("actors").get<int>() < other.at("actors").get<int>());
-    one.erase("actors");
-    other.erase("actors");
-    CHECK(one.dump() == other.dump());
-  }
+  check_equal(report(workspace, false), report(workspace, true));
+}
+
+TEST_CASE("one rank that acts for its like changes no figure at a cost profile's pace either") {
+  const Workspace workspace;
+  workspace.write("scenario.toml", kScenario);
+  workspace.write("topology.toml", topology("10 Gbps", "bandwidth = \"1 Gbps\"\nlatency = \"14 ms\"", ""));
+  const std::vector<std::string> paced{"--set", "model={ cost_profile = \"ppocr_v4_server_rec\" }", "--set", "train.bucket=25 MB"};
+  check_equal(report(workspace, false, paced), report(workspace, true, paced));
 }
 
 TEST_CASE("ranks with contents of their own never act for each other") {
