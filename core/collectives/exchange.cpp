@@ -28,6 +28,8 @@ const char* phase_name(Phase phase) {
       return "vote";
     case Phase::verdict:
       return "verdict";
+    case Phase::snapshot:
+      return "snapshot";
   }
   return "unknown";
 }

@@ -40,7 +40,16 @@ class AgreedSum {
 };
 
 // Which message this is. A receiver that gets another one than it is due fails: the ranks act in different order.
-enum class Phase : uint8_t { reduce_scatter = 1, all_gather = 2, contribution = 3, push = 4, pull = 5, vote = 6, verdict = 7 };
+enum class Phase : uint8_t {
+  reduce_scatter = 1,
+  all_gather = 2,
+  contribution = 3,
+  push = 4,
+  pull = 5,
+  vote = 6,
+  verdict = 7,
+  snapshot = 8
+};
 
 struct MessageTag {
   int64_t round = 0;

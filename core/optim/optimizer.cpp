@@ -13,10 +13,10 @@ int Optimizer::state_tensors() const {
   return 2;
 }
 
-void Optimizer::apply(Kernels& kernels, Stream stream, int64_t step, Tensor parameters_in, std::span<const Tensor> state_in,
+void Optimizer::apply(Kernels& kernels, Stream stream, int64_t update, Tensor parameters_in, std::span<const Tensor> state_in,
                       Tensor gradient, Tensor parameters_out, std::span<const Tensor> state_out) const {
   XDC_CHECK(static_cast<int>(state_in.size()) == state_tensors() && state_out.size() == state_in.size());
-  const auto rate = static_cast<float>(learning_rate(spec_, step, planned_steps_));
+  const auto rate = static_cast<float>(learning_rate(spec_, (update - 1) / updates_per_step_ + 1, planned_steps_));
   if (spec_.kind == OptimizerKind::sgd) {
     SgdArgs args;
     args.parameters_in = parameters_in, args.parameters_out = parameters_out;
@@ -36,7 +36,7 @@ void Optimizer::apply(Kernels& kernels, Stream stream, int64_t step, Tensor para
   args.gradient = gradient;
   args.m_in = state_in[0], args.m_out = state_out[0];
   args.v_in = state_in[1], args.v_out = state_out[1];
-  args.step = step;
+  args.step = update;
   args.learning_rate = rate;
   args.beta1 = static_cast<float>(spec_.beta1), args.beta2 = static_cast<float>(spec_.beta2);
   args.epsilon = static_cast<float>(spec_.epsilon);

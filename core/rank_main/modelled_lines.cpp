@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/strategies/parameter_server_layout.hpp"
-
 #include "core/validate/deadlines.hpp"
 
 namespace xdc {

@@ -12,7 +12,8 @@
 namespace xdc {
 
 Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule) {
-  return Optimizer(spec.train.optimizer, planned_steps(spec.train.stop, schedule));
+  return Optimizer(spec.train.optimizer, planned_steps(spec.train.stop, schedule),
+                   spec.plan.pushes_freely() ? spec.cluster().workers() : 1);
 }
 
 bool stops_after(const StopSpec& stop, const SampleSchedule& schedule, int64_t step) {
@@ -28,6 +29,11 @@ int64_t planned_steps(const StopSpec& stop, const SampleSchedule& schedule) {
     return schedule.steps_per_epoch() * *stop.epochs;
   }
   return stop.samples ? schedule.first_step_reaching(*stop.samples) : 0;
+}
+
+int64_t last_step(const StopSpec& stop, const SampleSchedule& schedule) {
+  const int64_t planned = planned_steps(stop, schedule);
+  return planned == 0 ? kNoLastStep : planned;
 }
 
 int64_t votes_to_stop(const RunSpec& spec, Duration elapsed) { return spec.train.stop.time && elapsed >= *spec.train.stop.time ? 1 : 0; }

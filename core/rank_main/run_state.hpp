@@ -7,6 +7,7 @@
 #include "core/collectives/exchange.hpp"
 #include "core/data/sample_schedule.hpp"
 #include "core/optim/optimizer.hpp"
+#include "core/rank_main/push_clock.hpp"
 #include "core/report/report.hpp"
 #include "core/seam/env.hpp"
 #include "core/strategies/round.hpp"
@@ -22,6 +23,8 @@ Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule);
 bool stops_after(const StopSpec& stop, const SampleSchedule& schedule, int64_t step);
 // The steps that a learning-rate schedule stretches over; 0 when `stop` is a time.
 int64_t planned_steps(const StopSpec& stop, const SampleSchedule& schedule);
+// The last step, by steps, samples or epochs; kNoLastStep where `stop` is a time.
+int64_t last_step(const StopSpec& stop, const SampleSchedule& schedule);
 int64_t votes_to_stop(const RunSpec& spec, Duration elapsed);
 
 // The sum of weights that came with a round against the one that everyone computes. Errors: failed.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/rank_main/push_server.hpp"
 #include "core/rank_main/run_state.hpp"
 #include "core/strategies/registry.hpp"
 #include "core/strategies/round.hpp"
@@ -40,6 +41,9 @@ Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote
 }  // namespace
 
 Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& report) {
+  if (spec.plan.pushes_freely()) {
+    return run_push_server(env, spec, self, report);
+  }
   const SampleSchedule schedule = spec.schedule();
   const Optimizer optimizer = make_optimizer(spec, schedule);
   const auto strategy = strategy_of(spec.plan.spec).make_server(spec.plan, optimizer, env, self);

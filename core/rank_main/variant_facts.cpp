@@ -32,6 +32,11 @@ VariantFacts facts_of(const RunSpec& spec) {
   }
   facts.closed_form = kind.payload_per_round(spec.plan);
   facts.buckets = static_cast<int>(spec.plan.buckets.size());
+  if (spec.plan.pushes_freely()) {
+    for (size_t d = 0; d < facts.datacenters.size(); ++d) {
+      facts.closed_form_of_push.push_back(kind.payload_per_push(spec.plan, static_cast<int>(d)));
+    }
+  }
   facts.steps_per_round = spec.plan.steps_per_round();
   const int datacenters = static_cast<int>(facts.datacenters.size());
   for (int a = 0; a < datacenters; ++a) {

@@ -65,16 +65,26 @@ size_t common_steps(const std::vector<const MemberReport*>& workers) {
   return count;
 }
 
-void add_times(const std::vector<const MemberReport*>& workers, VariantReport& out) {
+// Where workers take their steps when they please, a step has been taken when all have taken it.
+std::vector<int64_t> common_ends(const std::vector<const MemberReport*>& workers, size_t count) {
+  std::vector<int64_t> ends(count);
+  for (size_t i = 0; i < count; ++i) {
+    for (const auto* worker : workers) ends[i] = std::max(ends[i], worker->steps[i].end_ns);
+  }
+  return ends;
+}
+
+void add_times(const std::vector<const MemberReport*>& workers, bool free, VariantReport& out) {
   const auto count = common_steps(workers);
   const auto& first = *workers.front();
+  const auto ends = free ? common_ends(workers, count) : std::vector<int64_t>{};
   std::vector<int64_t> durations;
   int64_t step_sum = 0;
   int64_t slowest_sum = 0;
   int64_t compute_sum = 0;
   int64_t samples = 0;
   for (size_t i = 0; i < count; ++i) {
-    durations.push_back(first.steps[i].duration_ns);
+    durations.push_back(free ? ends[i] - (i == 0 ? 0 : ends[i - 1]) : first.steps[i].duration_ns);
     step_sum += durations.back();
     int64_t slowest = 0;
     for (const auto* worker : workers) {
@@ -86,7 +96,7 @@ void add_times(const std::vector<const MemberReport*>& workers, VariantReport& o
   }
   out.steps = static_cast<int64_t>(count);
   out.samples = samples;
-  out.elapsed_s = count == 0 ? 0 : as_seconds(first.steps[count - 1].end_ns);
+  out.elapsed_s = count == 0 ? 0 : as_seconds(free ? ends[count - 1] : first.steps[count - 1].end_ns);
   out.step_mean_s = mean(step_sum, count) / 1e9;
   out.step_p50_s = as_seconds(percentile(durations, 0.50));
   out.step_p95_s = as_seconds(percentile(durations, 0.95));
@@ -97,17 +107,21 @@ void add_times(const std::vector<const MemberReport*>& workers, VariantReport& o
   if (out.elapsed_s > 0) out.samples_per_s = static_cast<double>(samples) / out.elapsed_s;
 }
 
-void add_series(const std::vector<const MemberReport*>& workers, bool phantom, VariantReport& out) {
+void add_series(const std::vector<const MemberReport*>& workers, bool free, bool phantom, VariantReport& out) {
   const auto& first = *workers.front();
   std::map<int64_t, double> accuracy;
-  for (const auto& evaluation : first.evaluations) accuracy[evaluation.step] = evaluation.accuracy;
+  for (const auto& evaluation : first.evaluations) {
+    accuracy[evaluation.step] = evaluation.accuracy;
+    out.evaluations.push_back({evaluation.step, as_seconds(evaluation.time_ns), evaluation.loss, evaluation.accuracy});
+  }
+  const auto ends = free ? common_ends(workers, static_cast<size_t>(out.steps)) : std::vector<int64_t>{};
   for (size_t i = 0; i < static_cast<size_t>(out.steps); ++i) {
     double loss = 0;
     for (const auto* worker : workers) loss += worker->steps[i].loss;  // in rank order
     const auto step = first.steps[i].step;
     const auto evaluated = accuracy.find(step);
     out.series.step.push_back(step);
-    out.series.time_s.push_back(as_seconds(first.steps[i].end_ns));
+    out.series.time_s.push_back(as_seconds(free ? ends[i] : first.steps[i].end_ns));
     out.series.loss.push_back(phantom ? std::nullopt : std::optional(loss));
     out.series.accuracy.push_back(evaluated == accuracy.end() ? std::nullopt : std::optional(evaluated->second));
   }
@@ -148,11 +162,38 @@ Ledger pair_ledger(const VariantFacts& facts, const std::vector<MemberReport>& m
   return out;
 }
 
-void add_links(const VariantFacts& facts, const Ledger& ledger, int64_t rounds, VariantReport& out) {
+// Payload that must have crossed, by ordered pair of datacenters; and for each step that counts.
+struct ClosedForms {
+  std::map<std::pair<int, int>, int64_t> all;
+  std::map<std::pair<int, int>, double> of_a_step;
+};
+
+ClosedForms closed_forms(const VariantFacts& facts, const std::vector<const MemberReport*>& workers, int64_t steps) {
+  ClosedForms out;
+  for (const auto& [pair, bytes] : facts.closed_form) {
+    out.all[pair] = bytes * workers.front()->rounds_exchanged;
+    out.of_a_step[pair] = static_cast<double>(bytes) / static_cast<double>(facts.steps_per_round);
+  }
+  if (facts.closed_form_of_push.empty()) return out;
+  out = {};
+  for (const auto* worker : workers) {
+    const auto applied = std::count_if(worker->steps.begin(), worker->steps.end(), [](const StepRecord& step) { return step.samples > 0; });
+    for (const auto& [pair, bytes] : facts.closed_form_of_push[static_cast<size_t>(about(facts, *worker).datacenter)]) {
+      out.all[pair] += bytes * worker->rounds_exchanged * worker->stands_for;
+      out.of_a_step[pair] += static_cast<double>(bytes * applied * worker->stands_for) / static_cast<double>(std::max<int64_t>(1, steps));
+    }
+  }
+  return out;
+}
+
+void add_links(const VariantFacts& facts, const std::vector<const MemberReport*>& workers, const Ledger& ledger, VariantReport& out) {
+  const bool free = !facts.closed_form_of_push.empty();
+  const int64_t rounds = free ? out.steps : workers.front()->rounds_exchanged;
+  const auto forms = closed_forms(facts, workers, out.steps);
   std::map<std::pair<int, int>, LinkReport> lines;
   for (const auto& [pair, route] : facts.routes) {
     const auto traffic = ledger.find(pair);
-    const auto closed_form = facts.closed_form.find(pair);
+    const auto closed_form = forms.all.find(pair);
     for (const auto& [from, to] : route) {
       auto& line = lines[{from, to}];
       line.from = facts.datacenters[static_cast<size_t>(from)];
@@ -163,7 +204,9 @@ void add_links(const VariantFacts& facts, const Ledger& ledger, int64_t rounds, 
         line.bytes += traffic->second.wire;
         line.payload_bytes += traffic->second.payload;
       }
-      if (closed_form != facts.closed_form.end()) line.closed_form_bytes_per_round += closed_form->second;
+      if (closed_form == forms.all.end()) continue;
+      line.closed_form_bytes += closed_form->second;
+      line.closed_form_bytes_of_a_step += forms.of_a_step.at(pair);
     }
   }
   std::map<std::pair<int, int>, size_t> places;
@@ -220,7 +263,7 @@ void add_cost(const VariantFacts& facts, const Ledger& ledger, VariantReport& ou
   if (out.cost.total && out.time_to_target_s && out.steps > 0 && out.elapsed_s > 0) {
     // An evaluation at the very end comes after the vote that ends the run, which belongs to no step.
     out.cost.to_target = devices * std::min(1.0, *out.time_to_target_s / out.elapsed_s) +
-                         egress * static_cast<double>(*out.steps_to_target) / static_cast<double>(out.steps);
+                         egress * std::min(1.0, static_cast<double>(*out.steps_to_target) / static_cast<double>(out.steps));
   }
 }
 
@@ -233,6 +276,16 @@ void add_faults(const std::vector<const MemberReport*>& workers, int64_t steps_p
     faults.samples_lost += worker->samples_lost * worker->stands_for;
   }
   faults.updates_lost = std::max<int64_t>(0, out.steps - faults.rounds_committed * steps_per_round);
+}
+
+void add_staleness(const std::vector<MemberReport>& members, VariantReport& out) {
+  for (const auto& member : members) {
+    if (member.staleness.empty()) continue;
+    auto& sum = out.staleness.histogram;
+    sum.resize(std::max(sum.size(), member.staleness.size()));
+    for (size_t s = 0; s < member.staleness.size(); ++s) sum[s] += member.staleness[s];
+    out.staleness.applied.push_back(member.applied);
+  }
 }
 
 void add_expectations(const VariantFacts::Bounds& expect, VariantReport& out) {
@@ -276,14 +329,16 @@ Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<Memb
   const auto& first = *workers.front();
   out.parameters_digest = first.parameters_digest;
   out.actors = static_cast<int>(members.size());
-  add_times(workers, out);
-  add_series(workers, out.parameters_digest.empty(), out);
+  const bool free = !facts.closed_form_of_push.empty();
+  add_times(workers, free, out);
+  add_series(workers, free, out.parameters_digest.empty(), out);
   add_scores(first, facts.target, out);
   const auto ledger = pair_ledger(facts, members);
-  add_links(facts, ledger, first.rounds_exchanged, out);
+  add_links(facts, workers, ledger, out);
   add_bounds(facts, span_of(facts, members, out.steps), out);
   add_cost(facts, ledger, out);
   add_faults(workers, facts.steps_per_round, out);
+  add_staleness(members, out);
   add_expectations(facts.expect, out);
   return out;
 }
@@ -292,6 +347,27 @@ VariantReport failed_variant(const VariantFacts& facts, std::string error) {
   auto out = described(facts);
   out.error = std::move(error);
   return out;
+}
+
+double StalenessReport::mean() const {
+  double sum = 0, updates = 0;
+  for (size_t s = 0; s < histogram.size(); ++s) {
+    sum += static_cast<double>(s) * static_cast<double>(histogram[s]);
+    updates += static_cast<double>(histogram[s]);
+  }
+  return updates == 0 ? 0 : sum / updates;
+}
+
+int64_t StalenessReport::percentile(double part) const {
+  int64_t updates = 0;
+  for (const int64_t count : histogram) updates += count;
+  const double wanted = std::max(1.0, std::ceil(part * static_cast<double>(updates)));
+  int64_t below = 0;
+  for (size_t s = 0; s < histogram.size(); ++s) {
+    below += histogram[s];
+    if (static_cast<double>(below) >= wanted) return static_cast<int64_t>(s);
+  }
+  return 0;
 }
 
 double VariantReport::wan_bytes_per_step() const {

@@ -27,6 +27,9 @@ struct VariantFacts {
   std::map<std::pair<int, int>, int64_t> closed_form;                      // ordered pair -> payload bytes of one round
   int64_t steps_per_round = 1;
   int buckets = 0;  // of a gradient
+  // Where every push is an update of its own: by datacenter, ordered pair -> payload bytes of one push of one of its workers and the
+  // answer. Empty: there are rounds of all.
+  std::vector<std::map<std::pair<int, int>, int64_t>> closed_form_of_push;
   // Ordered pair of datacenters -> the line that joins them. Empty where the world does not hold its messages to the topology's lines:
   // then nothing is said about them.
   std::map<std::pair<int, int>, LinkReport::Line> lines;

@@ -16,9 +16,9 @@ std::string member_name(const VariantFacts& facts, int member) {
 
 void check_bytes(VariantReport& out) {
   for (const auto& link : out.links) {
-    if (link.payload_bytes == link.closed_form_bytes_per_round * link.rounds) continue;
-    out.bound.violated.push_back(fmt::format("{} to {}: {} payload bytes in {} rounds, but the closed form says {} a round", link.from,
-                                             link.to, link.payload_bytes, link.rounds, link.closed_form_bytes_per_round));
+    if (link.payload_bytes == link.closed_form_bytes) continue;
+    out.bound.violated.push_back(fmt::format("{} to {}: {} payload bytes, but the closed form says {}", link.from, link.to,
+                                             link.payload_bytes, link.closed_form_bytes));
   }
 }
 
@@ -35,7 +35,7 @@ void add_bounds(const VariantFacts& facts, const RunSpan& span, VariantReport& o
     // A last round whose votes to stop discarded it has moved bytes and is no step.
     const double rounds_in_steps = link.rounds == 0 ? 0 : steps / static_cast<double>(link.rounds * link.steps_per_round);
     if (span.end_s > 0) link.utilisation = static_cast<double>(link.bytes) * rounds_in_steps / (link.line->rate * span.end_s);
-    const double step_s = link.closed_form_bytes_per_step() / link.line->rate;
+    const double step_s = link.closed_form_bytes_of_a_step / link.line->rate;
     if (step_s <= out.bound.step_s) continue;
     out.bound.step_s = step_s;
     out.bound.by = fmt::format("{} to {}", link.from, link.to);

@@ -183,6 +183,8 @@ std::string to_json(const MemberReport& report) {
                   {"rounds_committed", report.rounds_committed},
                   {"rounds_rolled_back", report.rounds_rolled_back},
                   {"samples_lost", report.samples_lost},
+                  {"staleness", report.staleness},
+                  {"applied", report.applied},
                   {"wall", std::move(wall)}};
   // A message may quote bytes that are no UTF-8 (a file name): replaced, not thrown over.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -205,6 +207,8 @@ Result<MemberReport> member_report_from_json(std::string_view text) {
   out.rounds_committed = reader.integer(json, "rounds_committed");
   out.rounds_rolled_back = reader.integer(json, "rounds_rolled_back");
   out.samples_lost = reader.integer(json, "samples_lost");
+  out.staleness = reader.integers(json, "staleness");
+  out.applied = reader.integers(json, "applied");
   const auto& wall = reader.at(json, "wall");
   if (!wall.is_object()) reader.fail("wall", "is no table");
   for (const auto& [name, ns] : wall.items()) out.wall[name] = reader.as_integer(ns, "wall");

@@ -42,6 +42,9 @@ struct MemberReport {
   int64_t rounds_exchanged = 0;   // also a last one whose votes to stop discarded it
   int64_t rounds_committed = 0, rounds_rolled_back = 0;
   int64_t samples_lost = 0;
+  // A server's that applies pushes one by one: [s] of its updates had s others between the read they were computed from and their
+  // application; and whose push each update was, in order.
+  std::vector<int64_t> staleness, applied;
   std::map<std::string, int64_t> wall;  // wall-clock figures of the program itself, ns
 };
 

@@ -69,6 +69,12 @@ Json faults_json(const FaultReport& faults) {
           {"stall_s", faults.stall_s}};
 }
 
+Json staleness_json(const StalenessReport& staleness) {
+  if (staleness.histogram.empty()) return nullptr;
+  return {{"mean", staleness.mean()}, {"p50", staleness.percentile(0.50)}, {"p95", staleness.percentile(0.95)},
+          {"most", staleness.most()}, {"histogram", staleness.histogram},  {"applied", staleness.applied}};
+}
+
 Json variant_json(const VariantReport& v) {
   Json out{{"name", v.name},
            {"strategy", description_json(v.strategy)},
@@ -104,6 +110,11 @@ Json variant_json(const VariantReport& v) {
   out["faults"] = faults_json(v.faults);
   out["parameters_digest"] = v.parameters_digest.empty() ? Json(nullptr) : Json(v.parameters_digest);
   out["series"] = series_json(v.series);
+  out["evaluations"] = Json::array();
+  for (const auto& e : v.evaluations) {
+    out["evaluations"].push_back({{"step", e.step}, {"time_s", e.time_s}, {"loss", number(e.loss)}, {"accuracy", number(e.accuracy)}});
+  }
+  out["staleness"] = staleness_json(v.staleness);
   out["expectations"] = expectations_json(v.expectations);
   out["warnings"] = v.warnings;
   out["wall_s"] = number(v.wall_s);

@@ -21,7 +21,8 @@ struct LinkReport {
   int64_t payload_bytes = 0;
   int64_t rounds = 0;  // rounds that moved bytes
   int64_t steps_per_round = 1;
-  int64_t closed_form_bytes_per_round = 0;
+  int64_t closed_form_bytes = 0;           // of payload_bytes
+  double closed_form_bytes_of_a_step = 0;  // without what moved for a step that was not applied
   // Of the topology's line, where the world holds its messages to it; nullopt: it does not.
   struct Line {
     double rate = 0;  // bytes per second
@@ -36,7 +37,7 @@ struct LinkReport {
     return rounds == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(rounds * steps_per_round);
   }
   double closed_form_bytes_per_step() const {
-    return static_cast<double>(closed_form_bytes_per_round) / static_cast<double>(steps_per_round);
+    return rounds == 0 ? 0 : static_cast<double>(closed_form_bytes) / static_cast<double>(rounds * steps_per_round);
   }
 };
 
@@ -79,6 +80,24 @@ struct SeriesReport {
   std::vector<std::optional<double>> accuracy;  // where the step was evaluated
 };
 
+// The held-out set, scored between steps.
+struct EvaluationReport {
+  int64_t step = 0;
+  double time_s = 0;
+  double loss = 0, accuracy = 0;
+};
+
+// Of updates that are applied one by one; all servers' together.
+struct StalenessReport {
+  std::vector<int64_t> histogram;  // [s]: so many updates had s others between their read and their application; empty: there are none
+  std::vector<std::vector<int64_t>> applied;  // by server: whose push each of its updates was, in order
+
+  double mean() const;
+  // Nearest rank: the least s that at least `part` of all updates do not exceed.
+  int64_t percentile(double part) const;
+  int64_t most() const { return static_cast<int64_t>(histogram.size()) - 1; }
+};
+
 // One line of [expect].
 struct Expectation {
   std::string key;  // "accuracy_at_least"
@@ -114,6 +133,8 @@ struct VariantReport {
   FaultReport faults;
   std::string parameters_digest;  // empty: phantom
   SeriesReport series;
+  std::vector<EvaluationReport> evaluations;
+  StalenessReport staleness;
   std::vector<Expectation> expectations;
   std::vector<std::string> warnings;
   double wall_s = 0;

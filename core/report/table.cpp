@@ -194,7 +194,7 @@ std::string lines_table(const Finished& variants, const TableStyle& style, const
       const auto to = shortened_to(link.to, 18);
       const auto known = std::any_of(lines.begin(), lines.end(), [&](const Column& c) { return c.above == from && c.title == to; });
       if (!known) lines.push_back({from, to, {}});
-      as_closed_form = as_closed_form && link.payload_bytes == link.closed_form_bytes_per_round * link.rounds;
+      as_closed_form = as_closed_form && link.payload_bytes == link.closed_form_bytes;
     }
   }
   if (lines.empty()) return {};
@@ -274,6 +274,18 @@ std::string folded_text(const Finished& variants) {
   return out.empty() ? out : out + ": one acts for all that nothing tells apart from it";
 }
 
+// How old the parameters were that updates were computed from, where each push is one.
+std::string staleness_text(const Finished& variants) {
+  std::string out;
+  for (const auto* variant : variants) {
+    const auto& staleness = variant->staleness;
+    if (staleness.histogram.empty()) continue;
+    out += fmt::format("{}{}: {:.1f} on average, at most {} in 95 % of cases, {} at worst", out.empty() ? "" : "; ", variant->name,
+                       staleness.mean(), staleness.percentile(0.95), staleness.most());
+  }
+  return out.empty() ? out : out + " (other updates between the read that one was computed from and its application)";
+}
+
 std::string remarks(const RunReport& report, const Pen& pen) {
   std::string out;
   for (const auto& variant : report.variants) {
@@ -307,6 +319,7 @@ std::string render_table(const RunReport& report, const TableStyle& style) {
   }
   out += words(report, style, pen);
   if (const auto samples = samples_text(report); !samples.empty()) out += under("samples", samples, style, pen);
+  if (const auto stale = staleness_text(finished); !stale.empty()) out += under("staleness", stale, style, pen);
   if (const auto folded = folded_text(finished); !folded.empty()) out += under("simulated", folded, style, pen);
   if (!finished.empty() && std::none_of(finished.begin(), finished.end(), [](const auto* v) { return v->cost.total; })) {
     out += under("cost", "not priced: a topology's datacenters may have device_price_per_hour and egress_price_per_gb", style, pen);

@@ -303,7 +303,9 @@ StrategyKind hierarchical_allreduce_kind() {
           .make_worker = [](const StrategyPlan& plan, Env& env, MemberId self) -> std::unique_ptr<WorkerStrategy> {
             return std::make_unique<HierarchicalAllReduce>(plan, env, self);
           },
-          .make_server = nullptr};
+          .make_server = nullptr,
+          .make_push_server = nullptr,
+          .payload_per_push = nullptr};
 }
 
 }  // namespace xdc

@@ -1,5 +1,10 @@
-// parameter_server: every worker pushes its gradient to the servers and pulls the new parameters. Synchronous.
+// parameter_server: every worker pushes its gradient to the servers and pulls the new parameters.
 //
+//   mode        sync (default): a step is everyone's mean gradient, as below. async: every push is an update of its own, by its worker's
+//   own
+//               mean gradient, applied when its last piece has arrived and answered with the parameters after it. ssp: the same, but
+//               a worker more than s steps ahead of the slowest gets its answer when it no longer is. In both, nobody's share
+//               of the samples is trained by another: a run ends when all have taken their steps, and all end with the same parameters
 //   steps       every bucket, once backward has finished it:
 //               (a) with aggregators: reduce-scatter inside the datacenter, lane j's part added up on local rank j mod g
 //               (b) push each shard's part to its server, each worker all of it or each aggregator its lane's; the server adds what it is
@@ -12,9 +17,11 @@
 //   memory      worker: gradient and pulled parameters, no optimizer state; server: its shard's parameters and optimizer
 //               state, one piece of each push per bucket; undo copies on both. Error feedback: what a worker encodes, and its undo copies
 //   additions   in rank order of the workers; with aggregators in rank order inside, then in the order of the topology file
+//   staleness   of an update: how many others the server applied between the read that it was computed from and itself; the report counts
 //   codecs      pushes by the tier between worker and server, sums inside by lan; new parameters are fp32
 //   source      Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014; a push for each machine or
-//               datacenter: Hsieh et al., "Gaia", NSDI 2017
+//               datacenter: Hsieh et al., "Gaia", NSDI 2017; ssp: Ho et al., "More Effective Distributed ML via a Stale Synchronous
+//               Parallel Parameter Server", NIPS 2013
 #include "core/strategies/parameter_server.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +36,27 @@ namespace {
 const std::string kSharded = "sharded";
 
 const ParameterServerSpec& spec_of(const StrategyPlan& plan) { return std::get<ParameterServerSpec>(plan.spec); }
+
+void read_mode(TableReader& table, ParameterServerSpec& spec) {
+  const auto mode = table.one_of("mode", {"sync", "ssp", "async"}, "sync");
+  spec.mode = mode == "ssp" ? ServerMode::ssp : mode == "async" ? ServerMode::async : ServerMode::sync;
+  if (spec.mode == ServerMode::ssp) {
+    if (!table.has("staleness")) {
+      table.error("staleness", "is required with mode = \"ssp\": how many steps a worker may be ahead of the slowest");
+    }
+    spec.staleness = table.integer("staleness", 0, 1'000'000, 0);
+  } else if (table.has("staleness")) {
+    table.integer("staleness", 0, 1'000'000, 0);
+    table.error("staleness", fmt::format("goes with mode = \"ssp\" alone; mode is \"{}\", which {}", mode,
+                                         spec.mode == ServerMode::sync ? "has none" : "bounds none"));
+  }
+  if (spec.aggregator && spec.mode != ServerMode::sync) {
+    table.error("aggregator",
+                fmt::format("goes with mode = \"sync\" alone: it waits for all workers of its datacenter, and with mode = \"{}\" "
+                            "none waits for another",
+                            mode));
+  }
+}
 
 StrategySpec read(TableReader& table, const Topology& topology) {
   ParameterServerSpec spec;
@@ -46,6 +74,7 @@ StrategySpec read(TableReader& table, const Topology& topology) {
   spec.placement = std::max(0, topology.datacenter_index(placement));
   spec.shards = static_cast<int>(table.integer("shards", 1, 4096, 1));
   spec.aggregator = table.boolean("aggregator", false);
+  read_mode(table, spec);
   return spec;
 }
 
@@ -58,12 +87,27 @@ void add_members(const StrategySpec& any, const Topology& topology, Cluster& clu
   }
 }
 
+std::string mode_name(ServerMode mode) {
+  switch (mode) {
+    case ServerMode::sync:
+      return "sync";
+    case ServerMode::ssp:
+      return "ssp";
+    case ServerMode::async:
+      return "async";
+  }
+  return "unknown";
+}
+
 Description describe(const StrategyPlan& plan) {
   const auto& spec = spec_of(plan);
-  return {{"kind", "parameter_server"},
-          {"placement", spec.sharded ? kSharded : plan.cluster.datacenters[static_cast<size_t>(spec.placement)]},
-          {"shards", int64_t{spec.shards}},
-          {"aggregator", spec.aggregator}};
+  Description out{{"kind", "parameter_server"},
+                  {"placement", spec.sharded ? kSharded : plan.cluster.datacenters[static_cast<size_t>(spec.placement)]},
+                  {"shards", int64_t{spec.shards}}};
+  if (spec.aggregator) out.emplace_back("aggregator", true);
+  if (spec.mode != ServerMode::sync) out.emplace_back("mode", mode_name(spec.mode));
+  if (spec.mode == ServerMode::ssp) out.emplace_back("staleness", spec.staleness);
+  return out;
 }
 
 PairBytes payload_per_round(const StrategyPlan& plan) {
@@ -95,6 +139,9 @@ Holdings holdings(const StrategyPlan& plan, MemberId self) {
 // Without aggregators all of a datacenter's workers do the same; an aggregator has its lane's pieces.
 std::optional<Likeness> likeness(const StrategyPlan& plan, MemberId worker) {
   Likeness like;
+  if (plan.pushes_freely()) {
+    return std::nullopt;  // one push is applied after another: no two are answered at once
+  }
   if (!spec_of(plan).aggregator) {
     return like;
   }
@@ -139,7 +186,9 @@ StrategyKind parameter_server_kind() {
           .holdings = holdings,
           .likeness = likeness,
           .make_worker = make_parameter_server_worker,
-          .make_server = make_parameter_server};
+          .make_server = make_parameter_server,
+          .make_push_server = make_push_server,
+          .payload_per_push = push_bytes};
 }
 
 }  // namespace xdc

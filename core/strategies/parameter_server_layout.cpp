@@ -99,6 +99,24 @@ ServerBytes server_bytes(const StrategyPlan& plan) {
   return bytes;
 }
 
+PairBytes push_bytes(const StrategyPlan& plan, int datacenter) {
+  // All of a datacenter's workers do the same.
+  const auto workers = static_cast<int64_t>(plan.cluster.workers_of(datacenter).size());
+  const ServerBytes all = server_bytes(plan);
+  PairBytes one;
+  for (const auto& [pair, bytes] : all.pushed) {
+    if (pair.first == datacenter) {
+      one[pair] += bytes / workers;
+    }
+  }
+  for (const auto& [pair, bytes] : all.pulled) {
+    if (pair.second == datacenter) {
+      one[pair] += bytes / workers;
+    }
+  }
+  return one;
+}
+
 ResidualPlan server_residuals(const StrategyPlan& plan, MemberId self) {
   ResidualPlan kept;
   const ServerLayout layout(plan);

@@ -52,6 +52,8 @@ struct ServerBytes {
   PairBytes pushed, pulled;
 };
 ServerBytes server_bytes(const StrategyPlan& plan);
+// Of one push of one worker of the datacenter, and the answers to it. Requires no aggregators.
+PairBytes push_bytes(const StrategyPlan& plan, int datacenter);
 
 // What a worker encodes with error feedback: what it hands to its datacenter's aggregators, and what it pushes.
 ResidualPlan server_residuals(const StrategyPlan& plan, MemberId self);

@@ -20,7 +20,7 @@ class ParameterServer : public ServerStrategy {
   Range owned() const override { return layout_.shard(shard_); }
 
   Status connect(const View& everyone, Deadline deadline) override {
-    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "parameter server", deadline));
+    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, kServerChannel, deadline));
     return ok_status();
   }
 
@@ -88,7 +88,7 @@ class ParameterServer : public ServerStrategy {
         add(site, arrival.piece.range, gradient, term);
       }
     }
-    update(round, arrival.piece.range, gradient);
+    update_range(plan_, optimizer_, env_, stream_, owned(), round, arrival.piece.range, gradient);
     return ok_status();
   }
 
@@ -99,18 +99,6 @@ class ParameterServer : public ServerStrategy {
     for (const auto& pusher : layout_.pushers(arrival.piece.lane)) {
       answers.push_back(send(site, pusher.member, tag_of(call, Phase::pull, arrival.piece, pusher.turn), arrival.sum, fresh));
     }
-  }
-
-  void update(const ServerRound& round, Range range, Tensor gradient) {
-    const auto own = [&](Tensor t) { return plan_.geometry().slice_of(t, owned(), range); };
-    std::vector<Tensor> before, after;
-    for (size_t i = 0; i < round.state_before.size(); ++i) {
-      before.push_back(own(round.state_before[i]));
-      after.push_back(own(round.state_after[i]));
-    }
-    env_.device.charge(stream_, optimizer_.cost(range.count));
-    optimizer_.apply(env_.device.kernels(), stream_, round.round, own(round.parameters_before), before, gradient,
-                     own(round.parameters_after), after);
   }
 
   const StrategyPlan& plan_;
@@ -125,6 +113,19 @@ class ParameterServer : public ServerStrategy {
 };
 
 }  // namespace
+
+void update_range(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, Stream stream, Range owned, const ServerRound& round,
+                  Range range, Tensor gradient) {
+  const auto own = [&](Tensor t) { return plan.geometry().slice_of(t, owned, range); };
+  std::vector<Tensor> before, after;
+  for (size_t i = 0; i < round.state_before.size(); ++i) {
+    before.push_back(own(round.state_before[i]));
+    after.push_back(own(round.state_after[i]));
+  }
+  env.device.charge(stream, optimizer.cost(range.count));
+  optimizer.apply(env.device.kernels(), stream, round.round, own(round.parameters_before), before, gradient, own(round.parameters_after),
+                  after);
+}
 
 std::unique_ptr<ServerStrategy> make_parameter_server(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self) {
   return std::make_unique<ParameterServer>(plan, optimizer, env, self);

@@ -23,7 +23,10 @@ class ParameterServerWorker : public WorkerStrategy {
   Yields yields() const override { return Yields::parameters; }
 
   Status connect(const View& everyone, Deadline deadline) override {
-    XDC_TRY_ASSIGN(communicator_, env_.fabric.connect(everyone, "parameter server", deadline));
+    XDC_TRY_ASSIGN(pushing_, env_.fabric.connect(everyone, kServerChannel, deadline));
+    if (plan_.pushes_freely()) {
+      XDC_TRY_ASSIGN(answering_, env_.fabric.connect(everyone, kAnswerChannel, deadline));
+    }
     return aggregates_ ? inside_.connect(everyone, "aggregators", deadline) : ok_status();
   }
 
@@ -35,7 +38,7 @@ class ParameterServerWorker : public WorkerStrategy {
       XDC_TRY(round.wait_bucket(static_cast<int>(b)));
       buckets.push_back({{round.round, static_cast<int>(b), round.deadline}, hierarchy_.inside(plan_.buckets[b], round.own), {}});
       if (aggregates_) {
-        ExchangeSite inside = site_of(inside_scratch_, coding_of(plan_, self_, round));
+        ExchangeSite inside = site_of(*pushing_, inside_scratch_, coding_of(plan_, self_, round));
         inside_scratch_.reset();
         XDC_TRY(inside_.reduce_scatter(inside, buckets.back().call, round.gradient, round.own, buckets.back().inside));
       }
@@ -48,14 +51,16 @@ class ParameterServerWorker : public WorkerStrategy {
         XDC_TRY(total.meet(sum));
       }
     }
-    ExchangeSite site = site_of(scratch_, {plan_.codecs});
+    ExchangeSite site = site_of(*pushing_, scratch_, {plan_.codecs});
     XDC_TRY(await_all(site, pushes, round.deadline));
     return *total.value();
   }
 
   void abort(const Error& error) override {
-    if (communicator_ != nullptr) {
-      communicator_->abort(error);
+    for (auto* communicator : {pushing_.get(), answering_.get()}) {
+      if (communicator != nullptr) {
+        communicator->abort(error);
+      }
     }
     inside_.abort(error);
   }
@@ -68,8 +73,8 @@ class ParameterServerWorker : public WorkerStrategy {
     std::vector<Transfer> pulls;
   };
 
-  ExchangeSite site_of(Scratch& scratch, const Coding& coding) {
-    return {env_.device, stream_, *communicator_, scratch, [this](Rank r) { return plan_.cluster.describe(r); }, plan_.geometry(), coding};
+  ExchangeSite site_of(Communicator& communicator, Scratch& scratch, const Coding& coding) {
+    return {env_.device, stream_, communicator, scratch, [this](Rank r) { return plan_.cluster.describe(r); }, plan_.geometry(), coding};
   }
 
   std::vector<ServerPiece> own_pieces(const Bucket& bucket) const {
@@ -82,10 +87,12 @@ class ParameterServerWorker : public WorkerStrategy {
     return own;
   }
 
+  Communicator& answers_from() { return answering_ != nullptr ? *answering_ : *pushing_; }
   MemberId server_of(const ServerPiece& piece) const { return layout_.servers()[static_cast<size_t>(piece.shard)]; }
 
   Status push(const WorkerRound& round, Bucket& bucket, std::vector<Transfer>& pushes) {
-    ExchangeSite site = site_of(scratch_, coding_of(plan_, self_, round));
+    ExchangeSite site = site_of(*pushing_, scratch_, coding_of(plan_, self_, round));
+    ExchangeSite answers = site_of(answers_from(), scratch_, {});
     const auto pieces = own_pieces(bucket);
     std::vector<WireTensor> wires;
     for (const ServerPiece& piece : pieces) {
@@ -100,14 +107,14 @@ class ParameterServerWorker : public WorkerStrategy {
       const int turn = layout_.pusher(piece.lane, self_)->turn;
       pushes.push_back(send(site, server_of(piece), tag_of(bucket.call, Phase::push, piece, turn), sum, wires[i]));
       const WireTensor place = plain(piece.range, site.geometry.slice(round.parameters_after, piece.range));
-      bucket.pulls.push_back(receive(site, server_of(piece), tag_of(bucket.call, Phase::pull, piece, turn), place));
+      bucket.pulls.push_back(receive(answers, server_of(piece), tag_of(bucket.call, Phase::pull, piece, turn), place));
     }
     return ok_status();
   }
 
   // New parameters are handed on as they are: they are fp32 inside a datacenter, too.
   Status pull(const WorkerRound& round, Bucket& bucket) {
-    ExchangeSite site = site_of(inside_scratch_, {});
+    ExchangeSite site = site_of(answers_from(), inside_scratch_, {});
     std::vector<AgreedSum> sums(bucket.inside.sums.size());
     const auto pieces = own_pieces(bucket);
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -130,7 +137,8 @@ class ParameterServerWorker : public WorkerStrategy {
   Scratch scratch_;         // what is pushed, until the round is over
   Scratch inside_scratch_;  // of one bucket's additions
   Stream stream_;
-  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Communicator> pushing_;
+  std::unique_ptr<Communicator> answering_;  // only where servers answer when they please
 };
 
 }  // namespace

@@ -41,6 +41,10 @@ struct StrategyKind {
   std::unique_ptr<WorkerStrategy> (*make_worker)(const StrategyPlan& plan, Env& env, MemberId self);
   // nullptr where the strategy has no servers.
   std::unique_ptr<ServerStrategy> (*make_server)(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self);
+  // Where plan.pushes_freely(); nullptr where the strategy never does.
+  std::unique_ptr<PushServer> (*make_push_server)(const StrategyPlan& plan, const Optimizer& optimizer, Env& env, MemberId self);
+  // Where plan.pushes_freely(): payload bytes of one push of one worker of this datacenter and of the answer to it, exactly.
+  PairBytes (*payload_per_push)(const StrategyPlan& plan, int datacenter);
 };
 
 const std::vector<StrategyKind>& strategy_kinds();

@@ -10,12 +10,17 @@ namespace xdc {
 enum class Exchange { ring, mesh, allgather };
 enum class RingOrder { contiguous, interleaved };
 
+// When a server applies what is pushed, and when it answers (core/strategies/parameter_server.cpp).
+enum class ServerMode { sync, ssp, async };
+
 // semantics: core/strategies/README.md
 struct ParameterServerSpec {
   int placement = 0;  // datacenter, unless sharded
   int shards = 1;     // servers in each datacenter that has any
   bool sharded = false;
   bool aggregator = false;
+  ServerMode mode = ServerMode::sync;
+  int64_t staleness = 0;  // ssp: how many steps a worker may be ahead of the slowest
 };
 struct RingAllReduceSpec {
   RingOrder order = RingOrder::contiguous;

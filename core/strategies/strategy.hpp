@@ -32,6 +32,11 @@ struct StrategyPlan {
 
   // Ranks take steps of their own, and agree on parameters at the end of each round.
   bool trains_locally() const { return std::holds_alternative<LocalSgdSpec>(spec); }
+  // Every push is an update of its own: workers agree on parameters at the end of the run alone.
+  bool pushes_freely() const {
+    const auto* servers = std::get_if<ParameterServerSpec>(&spec);
+    return servers != nullptr && servers->mode != ServerMode::sync;
+  }
   int64_t steps_per_round() const { return trains_locally() ? std::get<LocalSgdSpec>(spec).period : 1; }
 
   Tier tier_between(MemberId a, MemberId b) const {
@@ -81,6 +86,33 @@ struct ServerRound {
   Deadline deadline;
   Tensor parameters_before, parameters_after;
   std::vector<Tensor> state_before, state_after;
+};
+
+// What one worker has pushed, where every push is an update of its own.
+struct Push {
+  MemberId worker = 0;
+  int64_t number = 0;  // of this worker's, from 1
+  ControlSum own;      // a vote to stop: it is not to be applied, and the worker's last
+};
+
+// A server that applies pushes one by one, in the order in which their last pieces arrived. A round is one of them.
+class PushServer {
+ public:
+  virtual ~PushServer() = default;
+  // What lives here, of plan.parameters.
+  virtual Range owned() const = 0;
+  // `pushes`: by worker, how many it will send unless it votes to stop. `patience`: how long no push at all may come.
+  virtual Status connect(const View& everyone, std::vector<int64_t> pushes, Duration patience, Deadline deadline) = 0;
+  // The next push. Blocks. Requires that one is still to come.
+  virtual Result<Push> take() = 0;
+  // The update by the push taken last: from the round's sets before into those after. `round.round` counts the server's updates.
+  virtual Status apply(const Push& push, const ServerRound& round) = 0;
+  // Lets the push's worker go on, with these parameters (f32, what is owned); they are copied and may change at once.
+  virtual Status answer(const Push& push, Tensor parameters, Deadline deadline) = 0;
+  // Everything has been taken: waits until all answers have left.
+  virtual Status finish(Deadline deadline) = 0;
+  // Any lane; wakes the others' calls.
+  virtual void abort(const Error& error) = 0;
 };
 
 class ServerStrategy {

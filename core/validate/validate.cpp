@@ -288,6 +288,12 @@ void plan_strategy(const ScenarioVariant& variant, const Topology& topology, Run
   if (!resolved.ok()) {
     diagnostics.error(value->where, variant.path_of("strategy"), resolved.error().message);
   }
+  if (const Value* commit = variant.find("commit"); commit != nullptr && spec.commit_by_vote && plan.pushes_freely()) {
+    diagnostics.error(
+        commit->where, variant.path_of("commit"),
+        "\"vote\" asks everyone after each round, but with this strategy's mode a round is one worker's push, and nobody waits for "
+        "the others; leave it out");
+  }
 }
 
 // Whoever started a scenario must see why another file's errors concern it.

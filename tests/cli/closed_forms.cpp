@@ -64,6 +64,8 @@ std::string scenario(int& variants) {
       {R"(kind = "parameter_server", placement = "a", aggregator = true)", true},
       {R"(kind = "parameter_server", placement = "sharded", shards = 2)", true},
       {R"(kind = "parameter_server", placement = "sharded", aggregator = true)", true},
+      {R"(kind = "parameter_server", placement = "a", mode = "async")", true},
+      {R"(kind = "parameter_server", placement = "sharded", shards = 2, mode = "ssp", staleness = 1)", true},
       {R"(kind = "ring_allreduce", order = "contiguous")"},
       {R"(kind = "ring_allreduce", order = "interleaved")"},
       {R"(kind = "hierarchical_allreduce", exchange = "ring")"},

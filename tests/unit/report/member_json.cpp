@@ -23,6 +23,8 @@ TEST_CASE("a member's account survives JSON without loss") {
   report.rounds_rolled_back = 2;
   report.rounds_exchanged = 9;
   report.samples_lost = 5;
+  report.staleness = {0, 3, 1};
+  report.applied = {2, 0, 1, 1};
   report.wall = {{"arithmetic", 12}, {"waiting", 34}};
   const auto text = to_json(report);
   const auto back = member_report_from_json(text);
@@ -40,6 +42,8 @@ TEST_CASE("a member's account survives JSON without loss") {
   CHECK(r.evaluations[1].accuracy == 0.95);
   CHECK(r.traffic[1].messages == 6);
   CHECK(r.wall == report.wall);
+  CHECK(r.staleness == report.staleness);
+  CHECK(r.applied == report.applied);
   CHECK(to_json(r) == text);
 }
 

@@ -23,8 +23,9 @@ VariantReport variant(const std::string& name, double crossings, double kilobyte
     link.from = from;
     link.to = to;
     link.bytes = link.payload_bytes = bytes * 10;
-    link.closed_form_bytes_per_round = bytes;
+    link.closed_form_bytes_of_a_step = kilobytes * 1000;
     link.rounds = 10;
+    link.closed_form_bytes = bytes * 10;
     link.line = LinkReport::Line{1e6, 0.02, 0, 0.5};
     v.links.push_back(link);
   }
