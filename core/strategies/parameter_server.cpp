@@ -126,6 +126,12 @@ Holdings holdings(const StrategyPlan& plan, MemberId self) {
   const ServerLayout layout(plan);
   const int shard = self - plan.cluster.workers();
   Holdings held{.parameters = layout.shard(shard).count};
+  if (plan.pushes_freely()) {
+    // Of every worker a whole push, and the answer to it.
+    held.inbox_elements = 2 * plan.cluster.workers() * held.parameters;
+    held.sets = 2;
+    return held;
+  }
   for (const Range bucket : plan.buckets) {
     int64_t inbox = 0;
     for (const ServerPiece& piece : layout.pieces(bucket)) {

@@ -17,6 +17,7 @@ struct Holdings {
   int64_t parameters = 0;      // in each set of its state
   bool optimizer = true;       // and the optimizer's state of them
   int64_t inbox_elements = 0;  // of what others send it at a time, at least
+  int sets = 0;                // of state; 0: as many as the way of committing wants
 };
 
 struct StrategyKind {

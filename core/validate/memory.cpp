@@ -32,7 +32,7 @@ Held held_by(const RunSpec& spec, const Member& member) {
   const auto holdings = kind.holdings != nullptr ? kind.holdings(plan, member.id) : Holdings{.parameters = plan.parameters};
   Held held{spec.profile != nullptr ? footprint(*spec.profile) : footprint(spec.network), {}};
   held.model.parameters = holdings.parameters;
-  held.setup.sets = spec.state_sets();
+  held.setup.sets = holdings.sets > 0 ? holdings.sets : spec.state_sets();
   held.setup.optimizer_tensors = holdings.optimizer ? Optimizer(spec.train.optimizer, 0).state_tensors() : 0;
   held.setup.exchange_elements = holdings.inbox_elements;
   const bool works = member.role == Role::worker;

@@ -33,7 +33,7 @@ TEST_CASE("option --validate prints the plan and runs nothing") {
   const auto done = sim({workspace.scenario(), "--validate", "--set", "train.stop={ epochs = 1000000 }"});
   CHECK(done.exit_code == 0);
   CHECK_THAT(done.out,
-             Contains("3 variants") && Contains("parameter_server, placement beijing, shards 1, aggregator false; wan none") && Contains("wan fp16"));
+             Contains("3 variants") && Contains("parameter_server, placement beijing, shards 1; wan none") && Contains("wan fp16"));
 }
 
 TEST_CASE("option --variant holds the output to those named, in the order of the file") {

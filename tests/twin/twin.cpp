@@ -249,7 +249,7 @@ TEST_CASE("every synchronous variant of bank_ocr ends with the same bits in both
   REQUIRE(fs::exists(fs::path(XDC_SOURCE_DIR) / "data/mnist"));  // tools/get_data mnist
   const Folder folder;
   const auto scenario = fs::path(XDC_SOURCE_DIR) / "scenarios/bank_ocr.toml";
-  // The accuracy of a whole run is not expected of its first steps.
-  const std::string start = "--set 'train.stop={ steps = 32 }' --set expect.accuracy_at_least=0.5";
+  // The accuracy of a whole run is not expected of its first steps, least of all where order is chance.
+  const std::string start = "--set 'train.stop={ steps = 32 }' --set expect.accuracy_at_least=0.01";
   check_equal(run(folder, XDC_SIM, scenario, start), run(folder, XDC_RUN, scenario, start + " --device cpu"), 32);
 }
