@@ -59,6 +59,18 @@ std::optional<size_t> index_of(const VariantReport& variant, const LinkReport& l
   return std::nullopt;
 }
 
+// What the answer leans on.
+std::string by_formula(const Contender& first, const Contender& second) {
+  std::string out = "by formula";
+  std::string rests;
+  for (const auto* contender : {&first, &second}) {
+    const double rest = left_out(*contender->variant);
+    if (rest == 0) continue;
+    rests += fmt::format("{}{:.0f} % of a step of {}", rests.empty() ? "" : " and ", rest * 100, name_of(*contender));
+  }
+  return rests.empty() ? out : out + "; it leaves out " + rests + ", taken to stay as it is";
+}
+
 struct Flip {
   double factor = 1;
   bool latency = false;
@@ -96,18 +108,21 @@ std::string flip_text(const Contender& first, const Contender& second) {
 
   const auto ends = fmt::format("{} ↔ {}", shortened_to(link.from, 16), shortened_to(link.to, 16));
   if (!nearest) {
-    return fmt::format("{} stays ahead of {} whatever bandwidth {} has{}, by formula", name_of(first), name_of(second), ends,
+    return fmt::format("{} stays ahead of {} whatever bandwidth {} has{}, {}", name_of(first), name_of(second), ends,
                        least < most ? fmt::format(", and at any latency from {} to {}", format_seconds(line.latency_s * least),
                                                   format_seconds(line.latency_s * most))
-                                    : "");
+                                    : "",
+                       by_formula(first, second));
   }
   const bool down = nearest->factor < 1;
   if (nearest->latency) {
-    return fmt::format("{} overtakes {} where the latency of {} is {} about {} (now {}), by formula", name_of(second), name_of(first), ends,
-                       down ? "below" : "above", format_seconds(line.latency_s * nearest->factor), format_seconds(line.latency_s));
+    return fmt::format("{} overtakes {} where the latency of {} is {} about {} (now {}), {}", name_of(second), name_of(first), ends,
+                       down ? "below" : "above", format_seconds(line.latency_s * nearest->factor), format_seconds(line.latency_s),
+                       by_formula(first, second));
   }
-  return fmt::format("{} overtakes {} where {} has {} than about {} (now {}), by formula", name_of(second), name_of(first), ends,
-                     down ? "less" : "more", format_bandwidth(line.rate * nearest->factor), format_bandwidth(line.rate));
+  return fmt::format("{} overtakes {} where {} has {} than about {} (now {}), {}", name_of(second), name_of(first), ends,
+                     down ? "less" : "more", format_bandwidth(line.rate * nearest->factor), format_bandwidth(line.rate),
+                     by_formula(first, second));
 }
 
 }  // namespace xdc

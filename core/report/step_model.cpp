@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/quantity.hpp"
 
@@ -73,9 +72,17 @@ std::string model_doubt(const VariantReport& variant) {
   if (!std::all_of(variant.links.begin(), variant.links.end(), known)) return "its messages do not take the topology's lines";
   const auto parts = step_parts(variant);
   if (!parts) return "there is no formula for the steps of its strategy";
-  if (std::fabs(parts->seconds() - variant.step_mean_s) <= kModelTolerance * variant.step_mean_s) return {};
-  return fmt::format("the formula says {} a step, the run took {} (more than {:.0f} % apart)", format_seconds(parts->seconds()),
-                     format_seconds(variant.step_mean_s), kModelTolerance * 100);
+  const double explained = parts->seconds() / variant.step_mean_s;
+  if (explained >= kLeastExplained && explained <= 1 + kModelTolerance) return {};
+  return fmt::format("the formula says {} a step, the run took {} ({})", format_seconds(parts->seconds()),
+                     format_seconds(variant.step_mean_s),
+                     explained < 1 ? std::string("the formula explains less than two thirds of it")
+                                   : fmt::format("the formula is more than {:.0f} % above it", kModelTolerance * 100));
+}
+
+double left_out(const VariantReport& variant) {
+  const double rest = 1 - step_parts(variant)->seconds() / variant.step_mean_s;
+  return rest > kModelTolerance ? rest : 0;
 }
 
 double step_after(const VariantReport& variant, const LineChange& change) {

@@ -12,8 +12,10 @@
 
 namespace xdc {
 
-// The model is believed where it is within this part of the measured mean step.
+// The model is believed where it says at most this part more than the measured mean step: it is then no bound, but close; and where it
+// says at least that part of it: what it leaves out may take the rest, and is taken to stay as it is when a line changes.
 inline constexpr double kModelTolerance = 0.10;
+inline constexpr double kLeastExplained = 2.0 / 3;
 
 // A line as it might be. Both directions of it are changed alike.
 struct LineChange {
@@ -36,6 +38,10 @@ std::optional<StepParts> step_parts(const VariantReport& variant, const std::opt
 
 // Why the model cannot be believed ("the formula says 12 ms a step, the run took 31 ms"); empty: it can.
 std::string model_doubt(const VariantReport& variant);
+
+// The part of the measured step that the model leaves out, where that is more than kModelTolerance; else 0. Requires that there is no
+// doubt.
+double left_out(const VariantReport& variant);
 
 // The step's time after a change of a line: measured + what the model adds or takes. Requires that there is no doubt.
 double step_after(const VariantReport& variant, const LineChange& change);

@@ -79,10 +79,13 @@ std::string limits_of(const VariantReport& v) {
         {parts->latency_s, fmt::format("latency ({:.3g} crossing{} in a row)", parts->crossings, parts->crossings == 1 ? "" : "s")},
         {parts->rate_s, fmt::format("the rate of {} → {}", shortened_to(link.from, 16), shortened_to(link.to, 16))},
         {parts->compute_s, "computation"}};
+    const double rest = left_out(v);
+    const double whole = rest > 0 ? v.step_mean_s : parts->seconds();
+    if (rest > 0) shares.emplace_back(rest * whole, "what the formula leaves out");
     std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string out = short_name(v) + ": ";
     for (size_t i = 0; i < shares.size(); ++i) {
-      out += fmt::format("{}{} {}", i == 0 ? "" : ", ", share_text(shares[i].first / parts->seconds()), shares[i].second);
+      out += fmt::format("{}{} {}", i == 0 ? "" : ", ", share_text(shares[i].first / whole), shares[i].second);
     }
     return out;
   }

@@ -104,9 +104,24 @@ TEST_CASE("a formula that misses the run by more than the tolerance is not used"
   auto off = variant("bulky", 1, 50);
   off.step_mean_s *= 0.85;
   const auto verdict = time_verdict(run_of({variant("chatty", 4, 10), off}));
-  CHECK_THAT(verdict.flip,
-             Contains("cannot tell where: bulky: the formula says 72 ms a step, the run took 61.2 ms (more than 10 % apart)"));
+  CHECK_THAT(
+      verdict.flip,
+      Contains("cannot tell where: bulky: the formula says 72 ms a step, the run took 61.2 ms (the formula is more than 10 % above it)"));
   CHECK_THAT(verdict.why, Contains("bulky: 3.3 % computation of the slowest rank; its busiest line"));
+  auto slow = variant("bulky", 1, 50);
+  slow.step_mean_s *= 1.6;
+  CHECK_THAT(time_verdict(run_of({variant("chatty", 4, 10), slow})).flip,
+             Contains("cannot tell where: bulky: the formula says 72 ms a step, the run took 115 ms (the formula explains less than two "
+                      "thirds of it)"));
+}
+
+TEST_CASE("what a formula leaves out of a slower run is said, and taken to stay") {
+  auto slower = variant("bulky", 1, 50);  // 72 ms by formula, 18 more in the run
+  slower.step_mean_s += 0.018;
+  const auto verdict = time_verdict(run_of({variant("chatty", 4, 10), slower}));
+  CHECK_THAT(verdict.best.front(), Contains("bulky"));
+  CHECK_THAT(verdict.why, Contains("20 % what the formula leaves out") && Contains("56 % the rate of"));
+  CHECK_THAT(verdict.flip, Contains("chatty overtakes bulky") && Contains("it leaves out 20 % of a step of bulky, taken to stay as it is"));
 }
 
 TEST_CASE("where no line is known nothing is said about lines") {
