@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/report/bounds.hpp"
+#include "core/report/costs.hpp"
 
 namespace xdc {
 namespace {
@@ -141,12 +142,6 @@ void add_scores(const MemberReport& first, const std::optional<TargetReport>& ta
   }
 }
 
-// Bytes between ordered pairs of datacenters.
-struct PairTraffic {
-  int64_t wire = 0, payload = 0;
-};
-using Ledger = std::map<std::pair<int, int>, PairTraffic>;
-
 Ledger pair_ledger(const VariantFacts& facts, const std::vector<MemberReport>& members) {
   Ledger out;
   for (const auto& member : members) {
@@ -242,31 +237,6 @@ RunSpan span_of(const VariantFacts& facts, const std::vector<MemberReport>& memb
   return span;
 }
 
-// Priced only where every datacenter concerned is.
-void add_cost(const VariantFacts& facts, const Ledger& ledger, VariantReport& out) {
-  double devices = 0;
-  bool devices_priced = true;
-  for (size_t d = 0; d < facts.datacenters.size(); ++d) {
-    devices_priced = devices_priced && facts.device_price_per_hour[d].has_value();
-    devices += facts.device_price_per_hour[d].value_or(0) * facts.devices[d] * out.elapsed_s / 3600;
-  }
-  double egress = 0;
-  bool egress_priced = true;
-  for (const auto& price : facts.egress_price_per_gb) egress_priced = egress_priced && price.has_value();
-  for (const auto& [pair, traffic] : ledger) {
-    egress += facts.egress_price_per_gb[static_cast<size_t>(pair.first)].value_or(0) * static_cast<double>(traffic.wire) / 1e9;
-  }
-  if (devices_priced) out.cost.devices = devices;
-  if (egress_priced) out.cost.egress = egress;
-  if (devices_priced && egress_priced) out.cost.total = devices + egress;
-  // Every step sends the same bytes.
-  if (out.cost.total && out.time_to_target_s && out.steps > 0 && out.elapsed_s > 0) {
-    // An evaluation at the very end comes after the vote that ends the run, which belongs to no step.
-    out.cost.to_target = devices * std::min(1.0, *out.time_to_target_s / out.elapsed_s) +
-                         egress * std::min(1.0, static_cast<double>(*out.steps_to_target) / static_cast<double>(out.steps));
-  }
-}
-
 void add_faults(const std::vector<const MemberReport*>& workers, int64_t steps_per_round, VariantReport& out) {
   auto& faults = out.faults;
   faults.rounds_committed = workers.front()->rounds_committed;
@@ -336,7 +306,7 @@ Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<Memb
   const auto ledger = pair_ledger(facts, members);
   add_links(facts, workers, ledger, out);
   add_bounds(facts, span_of(facts, members, out.steps), out);
-  add_cost(facts, ledger, out);
+  add_cost(facts, workers, ledger, out);
   add_faults(workers, facts.steps_per_round, out);
   add_staleness(members, out);
   add_expectations(facts.expect, out);

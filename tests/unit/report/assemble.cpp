@@ -160,5 +160,40 @@ TEST_CASE("a run without a single step has no figures and does not divide by zer
   CHECK(v.links[0].payload_bytes_per_step() == 0);
 }
 
+// Workers 0 and 1 are beside the server and take a step each 10 ms; worker 2 takes one each 40 ms over the line, 100 bytes up and 50 down.
+TEST_CASE("where every push is an update, bytes, times and cost are those of each worker's own steps") {
+  auto facts = example_facts();
+  facts.closed_form_of_push = {{}, {{{1, 0}, 100}, {{0, 1}, 50}}};
+  facts.device_price_per_hour = {0.0, 0.0};
+  facts.egress_price_per_gb = {1e9, 1e9};
+  auto members = example_members();
+  for (auto& step : members[2].steps) step.end_ns *= 4;
+  members[2].traffic = {{3, 400, 400, 4}};
+  members[3].traffic = {{0, 700, 700, 4}, {2, 200, 200, 4}};
+  members[3].staleness = {4, 0, 8};
+  members[3].applied = {0, 1, 0, 1, 0, 1, 0, 1, 2, 2, 2, 2};
+  members[0].evaluations = {{2, 90'000'000, 0.5, 0.95}, {4, 160'000'000, 0.25, 0.96}};
+  const auto made = assemble(facts, members);
+  REQUIRE(made.ok());
+  const auto& v = made.value();
+  CHECK(v.bound.violated.empty());
+  CHECK(v.steps == 4);
+  CHECK(v.elapsed_s == 0.16);  // when the last has taken its last
+  CHECK(v.step_mean_s == Approx(0.04));
+  CHECK(v.links[0].closed_form_bytes_per_step() == 50);
+  CHECK(v.links[1].closed_form_bytes_per_step() == 100);
+  // At the target worker 2 had taken two of its four steps.
+  CHECK(v.time_to_target_s == 0.09);
+  CHECK(v.cost.total == Approx(600));
+  CHECK(v.cost.to_target == Approx(300));
+  CHECK(v.staleness.mean() == Approx(16.0 / 12));
+  CHECK(v.staleness.percentile(0.25) == 0);
+  CHECK(v.staleness.percentile(0.5) == 2);
+  CHECK(v.staleness.most() == 2);
+  CHECK(v.evaluations.size() == 2);
+  members[2].traffic[0].payload_bytes = 399;
+  CHECK(assemble(facts, members).value().bound.violated.size() == 1);
+}
+
 }  // namespace
 }  // namespace xdc
