@@ -31,8 +31,8 @@ std::function<std::string(Rank)> describing(const RunSpec& spec) {
 
 bool observes(const RunSpec& spec) { return spec.train.eval_every.has_value(); }
 
-Shown::Shown(Env& env, const RunSpec& spec, MemberId self, Range owned, Stream stream)
-    : env_(env), spec_(spec), schedule_(spec.schedule()), self_(self), owned_(owned), stream_(stream), scratch_(env.device) {}
+Shown::Shown(Env& env, const RunSpec& spec, Range owned, Stream stream)
+    : env_(env), spec_(spec), schedule_(spec.schedule()), owned_(owned), stream_(stream), scratch_(env.device) {}
 
 ExchangeSite Shown::site() { return {env_.device, stream_, *communicator_, scratch_, describing(spec_), spec_.plan.geometry(), {}}; }
 

@@ -17,7 +17,7 @@ bool observes(const RunSpec& spec);
 // A server's side.
 class Shown {
  public:
-  Shown(Env& env, const RunSpec& spec, MemberId self, Range owned, Stream stream);
+  Shown(Env& env, const RunSpec& spec, Range owned, Stream stream);
   Status connect(Deadline deadline);
   // After an update: `samples` are applied by now, `parameters` are what is owned.
   Status after(int64_t samples, Tensor parameters);
@@ -32,7 +32,6 @@ class Shown {
   Env& env_;
   const RunSpec& spec_;
   const SampleSchedule schedule_;
-  MemberId self_;
   Range owned_;
   Stream stream_;
   Scratch scratch_;

@@ -27,7 +27,7 @@ class PushServerLoop {
         vote_(spec.cluster(), env),
         stream_(env.device.make_stream("state")),
         server_(strategy_of(spec.plan.spec).make_push_server(spec.plan, optimizer_, env, self)),
-        shown_(env, spec, self, server_->owned(), stream_) {}
+        shown_(env, spec, server_->owned(), stream_) {}
 
   Status run() {
     XDC_TRY(prepare());
