@@ -12,6 +12,7 @@
 #include "exec/host/steady_clock.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
+#include "tools/list_members.hpp"
 #include "tools/program.hpp"
 #include "tools/progress_bar.hpp"
 
@@ -27,6 +28,8 @@ struct Options {
   std::optional<int64_t> seed;
   bool validate_only = false, list_devices = false, list_profiles = false, version = false;
   std::string rank;  // for the launcher's own use
+  std::string members_of;
+  int servers = 0;
 };
 
 constexpr const char* kFooter =
@@ -56,6 +59,12 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
+  auto* members = app.add_option("--list-members", options.members_of, "print the names of a topology's members, as in their certificates");
+  members->type_name("TOPOLOGY");
+  app.add_option("--servers", options.servers, "also those of so many parameter servers")
+      ->type_name("N")
+      ->check(CLI::Range(0, 10'000))
+      ->needs(members);
   app.add_flag("--version", options.version, "print the version");
   app.add_option(kRankOption, options.rank)->group("");
 }
@@ -169,6 +178,11 @@ int dispatch(Options& options) {
   }
   if (options.list_devices) return print(stdout, describe_devices()).ok() ? kDone : kRunFailed;
   if (options.list_profiles) return print(stdout, describe_profiles()).ok() ? kDone : kRunFailed;
+  if (!options.members_of.empty()) {
+    const auto members = list_members(options.members_of, options.servers);
+    if (!members.ok()) return fail(kBadInput, members.error());
+    return print(stdout, members.value()).ok() ? kDone : kRunFailed;
+  }
   if (options.request.path.empty()) {
     fmt::print(stderr, "xdc-run: which scenario? Try scenarios/quickstart.toml, or --help\n");
     return kBadInput;

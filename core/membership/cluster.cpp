@@ -59,6 +59,13 @@ std::string Cluster::describe(MemberId member) const {
   return fmt::format("{} rank {}", datacenter, member);
 }
 
+std::string Cluster::label(MemberId member) const {
+  const auto& m = members[static_cast<size_t>(member)];
+  const bool server = m.role == Role::server;
+  return fmt::format("{}{}.{}", server ? "server" : "rank", server ? member - workers() : member,
+                     datacenters[static_cast<size_t>(m.datacenter)]);
+}
+
 Cluster make_cluster(const Topology& topology) {
   Cluster cluster;
   for (size_t d = 0; d < topology.datacenters.size(); ++d) {

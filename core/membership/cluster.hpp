@@ -33,6 +33,8 @@ struct Cluster {
   View workers_view(uint64_t epoch) const;
   // "beijing rank 3", "shanghai server 0": what messages call a member.
   std::string describe(MemberId member) const;
+  // "rank3.beijing", "server0.shanghai": the same in a certificate or a file's name.
+  std::string label(MemberId member) const;
 };
 
 Cluster make_cluster(const Topology& topology);

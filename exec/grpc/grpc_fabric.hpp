@@ -22,9 +22,11 @@ class GrpcFabric final : public Fabric {
     // A CPU's device memory is sent without a copy; that of a GPU cannot be.
     bool device_memory_is_host = true;
     Duration lease = seconds(3);
+    // Where to listen, and what the others are told; port 0 is a free one.
+    std::string listen = "127.0.0.1:0";
   };
 
-  // Listens on a free port of the loopback and publishes it under "address/<member>" with a lease. Clock and store outlive it.
+  // Listens and publishes its address under "address/<member>" with a lease. Clock and store outlive it.
   static Result<std::unique_ptr<GrpcFabric>> start(Options options, const SteadyClock& clock, Store& store, Deadline deadline);
   // Requires that its communicators are gone. Waits a little for what they sent to be taken.
   ~GrpcFabric() override;

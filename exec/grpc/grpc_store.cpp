@@ -3,50 +3,92 @@
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 
+#include <algorithm>
 #include <atomic>
+#include <random>
 #include <thread>
 
 #include "core/base/log.hpp"
+#include "exec/grpc/credentials.hpp"
 #include "exec/grpc/store.grpc.pb.h"
 
 namespace xdc {
 
+namespace {
+
+// Between two attempts to reach a store whose connection is gone or cannot be made.
+constexpr Duration kTryAgain = milliseconds(50);
+// How long one attempt to connect may take; a line that has come back is found by the next.
+constexpr int kConnectMs = 2000;
+
+bool refused(const grpc::Status& status) { return status.error_message().find("Connection refused") != std::string::npos; }
+
+uint64_t draw_client() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
 class GrpcStore::Client {
  public:
-  Client(const std::string& address, const SteadyClock& clock) : address_(address), clock_(clock) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a proxy of the user's environment does not reach our loopback
+  Client(const Options& options, const SteadyClock& clock) : options_(options), clock_(clock) {
+    grpc::ChannelArguments arguments = channel_arguments(options.security, options.keeper);
     arguments.SetMaxSendMessageSize(-1);
     arguments.SetMaxReceiveMessageSize(-1);
-    stub_ = proto::Store::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
+    stub_ = proto::Store::NewStub(grpc::CreateCustomChannel(options.address, channel_credentials(options.security), arguments));
   }
 
-  // `method` is one of the stub's unary calls.
+  // `method` is one of the stub's unary calls. What is lost with a connection is sent again until the deadline: every call may be
+  // made twice (a lease granted to nobody ends by itself; see PutIfRequest). Only who refuses connections, or shows the wrong
+  // papers, is given up.
   template <class Request, class Reply>
   Result<Reply> call(grpc::Status (proto::Store::Stub::*method)(grpc::ClientContext*, const Request&, Reply*), const Request& request,
                      std::string_view what, Deadline deadline) {
-    grpc::ClientContext context;
-    if (!is_far(deadline)) {
-      // gRPC's own deadlines are wall-clock time.
-      context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds((deadline - clock_.now()).ns));
+    std::optional<TimePoint> refused_since;
+    std::string last;
+    for (;;) {
+      grpc::ClientContext context;
+      if (!is_far(deadline)) {
+        // gRPC's own deadlines are wall-clock time.
+        context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds((deadline - clock_.now()).ns));
+      }
+      Reply reply;
+      const grpc::Status status = ((*stub_).*method)(&context, request, &reply);
+      if (status.ok()) {
+        return reply;
+      }
+      const TimePoint now = clock_.now();
+      refused_since = refused(status) ? refused_since.value_or(now) : std::optional<TimePoint>{};
+      const bool given_up = refused_since && now - *refused_since >= options_.patience;
+      if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED || (now >= deadline && !given_up)) {
+        clock_at_least(deadline);
+        return Error{ErrorCode::timeout, fmt::format("store at {}: no answer to \"{}\" in time{}{}", options_.address, what,
+                                                     last.empty() ? "" : "; last attempt: ", last)};
+      }
+      last = status.error_message();
+      if (status.error_code() != grpc::StatusCode::UNAVAILABLE || given_up || handshake_failed(last)) {
+        return Error{ErrorCode::failed, fmt::format("store at {}: {}: {}", options_.address, what, explain_handshake(last))};
+      }
+      std::this_thread::sleep_until(clock_.at(std::min(deadline, now + kTryAgain)));
     }
-    Reply reply;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &reply);
-    if (status.ok()) {
-      return reply;
-    }
-    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-      std::this_thread::sleep_until(clock_.at(deadline));  // the two clocks differ by a little; a timeout is never early
-      return Error{ErrorCode::timeout, fmt::format("store at {}: no answer to \"{}\" in time", address_, what)};
-    }
-    return Error{ErrorCode::failed, fmt::format("store at {}: {}: {}", address_, what, status.error_message())};
   }
 
   const SteadyClock& clock() const { return clock_; }
+  uint64_t id() const { return id_; }
+  uint64_t next_call() { return ++calls_; }
 
  private:
-  const std::string address_;
+  // gRPC's clock and ours differ by a little; a timeout is never early.
+  void clock_at_least(Deadline deadline) const { std::this_thread::sleep_until(clock_.at(deadline)); }
+
+  const Options options_;
   const SteadyClock& clock_;
+  const uint64_t id_ = draw_client();
+  std::atomic<uint64_t> calls_{0};
   std::unique_ptr<proto::Store::Stub> stub_;
 };
 
@@ -107,7 +149,8 @@ class GrpcLease final : public Lease {
 
 }  // namespace
 
-GrpcStore::GrpcStore(const std::string& address, const SteadyClock& clock) : client_(std::make_unique<Client>(address, clock)) {}
+GrpcStore::GrpcStore(const std::string& address, const SteadyClock& clock) : GrpcStore(Options{address, {}, nullptr}, clock) {}
+GrpcStore::GrpcStore(const Options& options, const SteadyClock& clock) : client_(std::make_unique<Client>(options, clock)) {}
 GrpcStore::~GrpcStore() = default;
 
 Result<std::optional<StoreEntry>> GrpcStore::get(std::string_view key, Deadline deadline) {
@@ -123,6 +166,8 @@ Result<uint64_t> GrpcStore::put_if(std::string_view key, std::string_view value,
   request.set_value(std::string(value));
   request.set_expected(expected);
   request.set_lease(lease == nullptr ? 0 : lease->id());
+  request.set_client(client_->id());
+  request.set_call(client_->next_call());
   XDC_TRY_ASSIGN(const auto reply, client_->call(&proto::Store::Stub::PutIf, request, fmt::format("put {}", key), deadline));
   return reply.revision();
 }

@@ -5,13 +5,23 @@
 #include <string>
 
 #include "core/seam/store.hpp"
+#include "exec/grpc/security.hpp"
 #include "exec/host/steady_clock.hpp"
 
 namespace xdc {
 
 class GrpcStore final : public Store {
  public:
-  // `address` is what StoreServer::address() says. Does not connect yet. The clock outlives it.
+  struct Options {
+    std::string address;                 // what StoreServer::address() says
+    std::string keeper;                  // the keeper's name in its certificate, "launcher.beijing"; not used without `security`
+    const Security* security = nullptr;  // null: plaintext. Outlives the store
+    // For so long a host may refuse connections before calls fail: a keeper that is still to start needs more than one that is gone.
+    Duration patience = seconds(1);
+  };
+
+  // Does not connect yet. The clock outlives it.
+  GrpcStore(const Options& options, const SteadyClock& clock);
   GrpcStore(const std::string& address, const SteadyClock& clock);
   ~GrpcStore() override;
 

@@ -49,9 +49,10 @@ void Registration::keep() {
       continue;
     }
     lock.unlock();
-    log(LogLevel::warning, fmt::format("the lease of {} has ended: this process was stopped, or starved, for longer than the {} s it lasts; "
-                                       "it is put again",
-                                       key_, to_seconds(time_to_live_)));
+    log(LogLevel::warning,
+        fmt::format("the lease of {} has ended: this process was stopped, or starved, for longer than the {} s it lasts; "
+                    "it is put again",
+                    key_, to_seconds(time_to_live_)));
     if (const Status again = put(clock_.now() + time_to_live_); !again.ok()) {
       lease_.reset();
       log(LogLevel::warning, fmt::format("{} could not be put again, which is tried further: {}", key_, again.error().message));

@@ -20,22 +20,6 @@ namespace xdc {
 
 namespace {
 
-std::optional<sockaddr_in> parse_address(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  uint16_t port = 0;
-  const char* end = address.data() + address.size();
-  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end || port == 0) {
-    return std::nullopt;
-  }
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port);
-  if (::inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr) != 1) {
-    return std::nullopt;
-  }
-  return to;
-}
-
 // Until writable or the deadline; the error of the connection attempt, ETIMEDOUT for the deadline.
 int wait_connected(int fd, const SteadyClock& clock, Deadline deadline) {
   for (;;) {
@@ -54,6 +38,22 @@ int wait_connected(int fd, const SteadyClock& clock, Deadline deadline) {
 }
 
 }  // namespace
+
+std::optional<sockaddr_in> parse_address(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  uint16_t port = 0;
+  const char* end = address.data() + address.size();
+  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end) {
+    return std::nullopt;
+  }
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  if (::inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr) != 1) {
+    return std::nullopt;
+  }
+  return to;
+}
 
 Socket::~Socket() {
   if (fd_ >= 0) {

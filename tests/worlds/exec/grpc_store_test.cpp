@@ -79,6 +79,33 @@ TEST_CASE("a member whose lease ended while it was stopped is found again", "[ex
   REQUIRE(!served.store.get("address/0", deadline).value());
 }
 
+TEST_CASE("a store that starts late, or again at its place, is waited for", "[exec]") {
+  SteadyClock clock;
+  MemoryStore facts(clock);
+  auto server = std::move(StoreServer::start(facts, clock)).value();
+  const std::string address = server->address();
+  server.reset();
+  GrpcStore store({address, {}, nullptr, seconds(60)}, clock);
+  std::thread keeper([&] {
+    clock.sleep_until(clock.now() + milliseconds(300));
+    server = std::move(StoreServer::start(facts, clock, {address, nullptr, {}})).value();
+  });
+  const Deadline deadline = clock.now() + seconds(60);
+  CHECK(store.put_if("a", "1", 0, nullptr, deadline).value() > 0);
+  keeper.join();
+  server.reset();
+  server = std::move(StoreServer::start(facts, clock, {address, nullptr, {}})).value();
+  CHECK(store.get("a", deadline).value()->value == "1");
+}
+
+TEST_CASE("a store at a taken port is an error that names it", "[exec]") {
+  Served served;
+  const auto second = StoreServer::start(served.facts, served.clock, {served.server->address(), nullptr, {}});
+  REQUIRE(!second.ok());
+  CHECK(second.error().message.find(served.server->address()) != std::string::npos);
+  CHECK(second.error().message.find("in use") != std::string::npos);
+}
+
 TEST_CASE("a store that is gone is an error that names its address", "[exec]") {
   SteadyClock clock;
   MemoryStore facts(clock);
