@@ -17,7 +17,7 @@ SimWorld::Site::Site(SimWorld& world, MemberId id, Kernels& arithmetic)
       device(world.clock_, world.spec_.devices[static_cast<size_t>(id)], world.spec_.payload, arithmetic, world.spec_.cluster.describe(id)),
       fabric(world.hub_, device, id),
       trace(world.observer_, id),
-      env{world.clock_, lanes, fabric, device, world.store_, storage, trace} {}
+      env{world.clock_, lanes, fabric, device, world.store_, storage, trace, stop} {}
 
 SimWorld::SimWorld(WorldSpec spec, Kernels& arithmetic, Observer observer)
     : spec_(std::move(spec)),

@@ -34,6 +34,7 @@ class SimWorld {
     SimFabric fabric;
     SimStorage storage;
     SimTrace trace;
+    StopFlag stop;  // nobody sets it: a simulation ends by its scenario
     Env env;
     Site(SimWorld& world, MemberId id, Kernels& arithmetic);
   };

@@ -32,7 +32,7 @@ class FreeWorker {
     ExchangeLane lane(env_, *trainee_.strategy, spec_.plan.buckets.size());
     XDC_TRY(observer_.start(env_.clock.now() + spec_.start_timeout));
     trainee_.begin();
-    int64_t taken = 0;
+    int64_t taken = 0, last_taken = last;
     for (int64_t number = 1;; ++number) {
       const auto step = next_push(trainee_.schedule, trainee_.self, taken, last);
       if (!step) {
@@ -41,11 +41,12 @@ class FreeWorker {
       const auto next = next_push(trainee_.schedule, trainee_.self, *step, last);
       XDC_TRY_ASSIGN(const bool applied, push(lane, number, *step, taken, patience(*step, next, last)));
       if (!applied) {
+        last_taken = taken;
         break;
       }
       taken = *step;
     }
-    pass_idle_steps(taken, last);
+    pass_idle_steps(taken, last_taken);
     XDC_TRY(observer_.finish());
     // The last answers came when everything was applied; the vote says that everyone has got them.
     XDC_TRY(trainee_.vote.lowest_applied(1, env_.clock.now() + spec_.round_timeout).status());
@@ -75,7 +76,7 @@ class FreeWorker {
   Result<bool> push(ExchangeLane& lane, int64_t number, int64_t step, int64_t taken, Duration patience) {
     pass_idle_steps(taken, step - 1);
     const TimePoint start = env_.clock.now();
-    const ControlSum own{trainee_.schedule.samples(trainee_.self, step), votes_to_stop(spec_, trainee_.elapsed())};
+    const ControlSum own{trainee_.schedule.samples(trainee_.self, step), votes_to_stop(env_, spec_, trainee_.elapsed())};
     auto& state = *trainee_.state;
     lane.begin({number,
                 start + patience,

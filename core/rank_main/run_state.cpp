@@ -36,7 +36,9 @@ int64_t last_step(const StopSpec& stop, const SampleSchedule& schedule) {
   return planned == 0 ? kNoLastStep : planned;
 }
 
-int64_t votes_to_stop(const RunSpec& spec, Duration elapsed) { return spec.train.stop.time && elapsed >= *spec.train.stop.time ? 1 : 0; }
+int64_t votes_to_stop(const Env& env, const RunSpec& spec, Duration elapsed) {
+  return env.stop.requested() || (spec.train.stop.time && elapsed >= *spec.train.stop.time) ? 1 : 0;
+}
 
 Status check_weights(ControlSum total, int64_t weight, int64_t step) {
   if (total.samples != weight) {

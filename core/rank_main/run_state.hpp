@@ -18,14 +18,15 @@ namespace xdc {
 Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule);
 
 // True when the run ends with `step` (from 1), by steps, samples or epochs. `time` is not decided here: a worker whose clock
-// has reached it when a round begins votes so in that round; nobody applies a round with votes, and everyone ends with the
-// round before, the first to reach it.
+// has reached it, or that was asked to end, when a round begins votes so in that round; nobody applies a round with votes, and everyone
+// ends with the round before.
 bool stops_after(const StopSpec& stop, const SampleSchedule& schedule, int64_t step);
 // The steps that a learning-rate schedule stretches over; 0 when `stop` is a time.
 int64_t planned_steps(const StopSpec& stop, const SampleSchedule& schedule);
 // The last step, by steps, samples or epochs; kNoLastStep where `stop` is a time.
 int64_t last_step(const StopSpec& stop, const SampleSchedule& schedule);
-int64_t votes_to_stop(const RunSpec& spec, Duration elapsed);
+// 1 where this worker wants no further round: its time is up, or it was asked to end (Env::stop).
+int64_t votes_to_stop(const Env& env, const RunSpec& spec, Duration elapsed);
 
 // The sum of weights that came with a round against the one that everyone computes. Errors: failed.
 Status check_weights(ControlSum total, int64_t weight, int64_t step);

@@ -61,7 +61,7 @@ class Worker {
     }
     lane.begin({round,
                 start + spec_.round_timeout,
-                {own, votes_to_stop(spec_, trainee_.elapsed())},
+                {own, votes_to_stop(env_, spec_, trainee_.elapsed())},
                 trainee_.gradient->gradient(),
                 trainee_.state->next().parameters,
                 {},

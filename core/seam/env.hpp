@@ -6,6 +6,7 @@
 #include "core/seam/fabric.hpp"
 #include "core/seam/kernels.hpp"
 #include "core/seam/lanes.hpp"
+#include "core/seam/stop_request.hpp"
 #include "core/seam/storage.hpp"
 #include "core/seam/store.hpp"
 #include "core/seam/trace.hpp"
@@ -21,6 +22,7 @@ struct Env {
   Store& store;
   Storage& storage;
   Trace& trace;
+  const StopRequest& stop;
 };
 
 }  // namespace xdc

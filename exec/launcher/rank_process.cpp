@@ -98,7 +98,8 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
                  GrpcFabric::start({options.member, options.store, describe}, clock, store, clock.now() + spec.start_timeout));
   ProgressTrace progress(spec, lines, ChildProcess::kInheritedFd);
   Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
-  Env env{clock, lanes, *fabric, device, store, storage, trace};
+  const StopFlag stop;
+  Env env{clock, lanes, *fabric, device, store, storage, trace, stop};
   return rank_main(env, spec, options.member);
 }
 

@@ -74,7 +74,8 @@ class GrpcWorld final : public World {
       note(fabric.error().message);
       return;
     }
-    Env env{clock, lanes, *fabric.value(), device, store, storage, trace};
+    const StopFlag stop;
+    Env env{clock, lanes, *fabric.value(), device, store, storage, trace, stop};
     body(env, member.id);
   }
 

@@ -61,7 +61,8 @@ class CudaWorld final : public World {
         NcclOnlyFabric fabric(device, store, setting.cluster, id);
         FileStorage storage("unused");
         JsonTrace trace(-1, "dc0", id);
-        Env env{clock, lanes, fabric, device, store, storage, trace};
+        const StopFlag stop;
+        Env env{clock, lanes, fabric, device, store, storage, trace, stop};
         body(env, id);
       });
     }
