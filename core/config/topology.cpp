@@ -52,6 +52,55 @@ bool is_plain_name(std::string_view name) {
   });
 }
 
+// "10.1.0.1": four numbers up to 255, written as everybody writes them.
+bool is_ipv4(std::string_view text) {
+  int parts = 0;
+  for (;;) {
+    const auto part = text.substr(0, text.find('.'));
+    const bool digits =
+        !part.empty() && part.size() <= 3 && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits || (part.size() > 1 && part[0] == '0') || std::stoi(std::string(part)) > 255) return false;
+    ++parts;
+    if (part.size() == text.size()) return parts == 4;
+    text.remove_prefix(part.size() + 1);
+  }
+}
+
+// One address a node; a lone text where there is one node.
+std::vector<std::string> read_hosts(TableReader& table, int nodes) {
+  const auto* value = table.any("hosts");
+  if (value == nullptr) return {};
+  const auto* lone = value->string();
+  const auto hosts = lone != nullptr ? std::vector<std::string>{*lone} : table.strings("hosts");
+  if (hosts.empty()) {
+    if (value->array() != nullptr && value->array()->empty()) table.error("hosts", "is empty; leave it out, or give one address a node");
+    return {};
+  }
+  if (static_cast<int>(hosts.size()) != nodes) {
+    table.error("hosts", fmt::format("there {} {} address{} for {} node{}; one a node is wanted", hosts.size() == 1 ? "is" : "are",
+                                     hosts.size(), hosts.size() == 1 ? "" : "es", nodes, nodes == 1 ? "" : "s"));
+  }
+  std::set<std::string> seen;
+  for (const auto& host : hosts) {
+    if (!is_ipv4(host))
+      table.error("hosts", fmt::format("\"{}\" is no IPv4 address like \"10.1.0.1\"; names and IPv6 are not supported", host));
+    if (!seen.insert(host).second) table.error("hosts", fmt::format("{} is there twice: a node has an address of its own", host));
+  }
+  return hosts;
+}
+
+// [security] tls = "DIR"
+std::string read_security(TableReader& root, const std::string& topology_path) {
+  const auto* value = root.table("security");
+  if (value == nullptr) return {};
+  TableReader table(*value, "security", root.diagnostics());
+  const auto directory = table.required_string("tls");
+  table.finish();
+  if (directory.empty() || directory.starts_with('/')) return directory;
+  const auto slash = topology_path.rfind('/');
+  return slash == std::string::npos ? directory : topology_path.substr(0, slash + 1) + directory;
+}
+
 DatacenterSpec read_datacenter(const Value& value, const std::string& path, Diagnostics& diagnostics) {
   TableReader table(value, path, diagnostics);
   DatacenterSpec out;
@@ -69,7 +118,7 @@ DatacenterSpec read_datacenter(const Value& value, const std::string& path, Diag
   out.uplink = read_line_table(table, "uplink", false);
   out.egress_price_per_gb = table.optional_number("egress_price_per_gb", 0, kHighestPrice);
   out.device_price_per_hour = table.optional_number("device_price_per_hour", 0, kHighestPrice);
-  refuse_unmodelled(table, {"host"});
+  out.hosts = read_hosts(table, out.nodes);
   table.finish();
   return out;
 }
@@ -223,7 +272,7 @@ Topology read_tree(const Value& tree, const std::string& path, Diagnostics& diag
   if (const auto* devices = root.table("device")) {
     for (const auto& [name, value] : *devices->table()) out.devices.emplace(name, read_device(value, name, diagnostics));
   }
-  refuse_unmodelled(root, {"security"});
+  out.tls_directory = read_security(root, path);
   const auto* list = root.any("datacenter");
   if (out.datacenters.empty() && (list == nullptr || list->array() != nullptr)) {
     root.error("datacenter", "at least one [[datacenter]] is required");

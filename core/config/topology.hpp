@@ -44,6 +44,7 @@ struct DatacenterSpec {
   std::optional<LineSpec> uplink;     // shared by all that enters and leaves the datacenter; default: none such
   std::optional<double> egress_price_per_gb;
   std::optional<double> device_price_per_hour;
+  std::vector<std::string> hosts;  // IPv4 addresses, one a node, for xdc-run; empty: none were given
 
   int devices() const { return nodes * devices_per_node; }
 };
@@ -74,6 +75,7 @@ struct Topology {
   std::vector<WanLinkSpec> links;
   NetworkModel network = NetworkModel::tcp;                // [network] model
   std::map<std::string, DeviceSpec, std::less<>> devices;  // [device.NAME]
+  std::string tls_directory;                               // [security] tls, relative to the file's folder; empty: none. For xdc-run
   std::string canonical;                                   // what the digest is taken of
 
   int datacenter_index(std::string_view name) const;  // -1: none such

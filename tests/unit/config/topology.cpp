@@ -134,8 +134,31 @@ TEST_CASE("more loss than the formulas hold for is refused") {
 TEST_CASE("what is not modelled is refused, not ignored") {
   const auto two = datacenter("a") + datacenter("b");
   CHECK_THAT(bad(two + link("a", "b", "1 ms", "jitter = '1 ms'\n")), Contains("link[0].jitter: is not modelled yet"));
-  CHECK_THAT(bad(datacenter("a", "host = 'x:1'\n")), Contains("datacenter[0].host: is not modelled yet"));
-  CHECK_THAT(bad(datacenter("a") + "[security]\ntls = true\n"), Contains("security: is not modelled yet"));
+  CHECK_THAT(bad(datacenter("a", "host = '10.0.0.1'\n")), Contains("hosts"));
+  CHECK_THAT(bad(datacenter("a") + "[security]\ntls = true\n"), Contains("security.tls"));
+}
+
+TEST_CASE("hosts are one address a node, and certificates lie beside the topology") {
+  const auto t = good(datacenter("a", "nodes = 2\nhosts = ['10.1.0.1', '10.1.0.2']\n") + datacenter("b", "hosts = '10.2.0.1'\n") +
+                      datacenter("c") + link("a", "b", "1 ms") + link("a", "c", "1 ms") + "[security]\ntls = 'certs'\n");
+  CHECK(t.datacenters[0].hosts == std::vector<std::string>{"10.1.0.1", "10.1.0.2"});
+  CHECK(t.datacenters[1].hosts == std::vector<std::string>{"10.2.0.1"});
+  CHECK(t.datacenters[2].hosts.empty());
+  CHECK(t.tls_directory == t.path.substr(0, t.path.rfind('/') + 1) + "certs");
+  CHECK(good(datacenter("a") + "[security]\ntls = '/etc/xdc'\n").tls_directory == "/etc/xdc");
+  CHECK(good(datacenter("a")).tls_directory.empty());
+}
+
+TEST_CASE("hosts that no machine can have, too few of them or one twice are refused") {
+  for (const auto* host :
+       {"10.1.0", "10.1.0.1.2", "10.1.0.256", "10.1.0.01", "::1", "beijing.bank", "10.1.0.1:6170", "", "10..0.1", "1e1.0.0.1"}) {
+    INFO(host);
+    CHECK_THAT(bad(datacenter("a", std::string("hosts = '") + host + "'\n")), Contains("is no IPv4 address"));
+  }
+  CHECK_THAT(bad(datacenter("a", "nodes = 2\nhosts = ['10.1.0.1']\n")), Contains("there is 1 address for 2 nodes"));
+  CHECK_THAT(bad(datacenter("a", "nodes = 2\nhosts = ['10.1.0.1', '10.1.0.1']\n")), Contains("is there twice"));
+  CHECK_THAT(bad(datacenter("a", "hosts = []\n")), Contains("is empty"));
+  CHECK_THAT(bad(datacenter("a", "hosts = 7\n")), Contains("hosts"));
 }
 
 TEST_CASE("figures that make no sense are refused, all of them at once") {
