@@ -15,6 +15,7 @@
 #include "tools/list_members.hpp"
 #include "tools/program.hpp"
 #include "tools/progress_bar.hpp"
+#include "tools/surroundings.hpp"
 
 namespace xdc {
 namespace {
@@ -24,8 +25,9 @@ struct Options {
   std::string program;
   std::string json;
   std::string device;
-  std::string log_directory;
+  Variables settings;  // --rank and its like, as given
   std::optional<int64_t> seed;
+  bool explain_environment = false;
   bool validate_only = false, list_devices = false, list_profiles = false, version = false;
   std::string rank;  // for the launcher's own use
   std::string members_of;
@@ -36,6 +38,7 @@ constexpr const char* kFooter =
     "Exit codes: 0 done, 1 an expectation of the scenario failed, 2 bad input, 3 the run failed or was interrupted.\n"
     "Examples:\n"
     "  xdc-run scenarios/quickstart.toml\n"
+    "  xdc-run scenarios/quickstart.toml --datacenter office      # and on another machine --datacenter branch\n"
     "  xdc-run scenarios/bank_ocr.toml --device cpu --variant 'central PS' --set train.stop.epochs=1 --json report.json\n";
 
 void declare(CLI::App& app, Options& options) {
@@ -54,8 +57,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--device", options.device, "what ranks train on: cpu or cuda (default: what the topology's devices are)")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--log-dir", options.log_directory, "also write each rank's output and events to files in this directory")
-      ->type_name("DIR");
+  declare_settings(app, options.settings);
+  app.add_flag("--explain-env", options.explain_environment,
+               "print what command line and environment (XDC_*, PADDLE_*) say about who is started here, and run nothing");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
@@ -113,55 +117,63 @@ int run_rank(const Options& options, const Plan& plan) {
   return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
 }
 
-VariantReport run_variant(const Options& options, const RunSpec& spec, ProgressBar& bar, std::vector<double>& parts, size_t index,
-                          bool& interrupted) {
+// The parts of program_version(): "0.1.0 (4082b06b, Release)".
+Result<Fingerprint> fingerprint(const Plan& plan) {
+  const std::string whole = program_version();
+  const auto open = whole.find(" (");
+  XDC_TRY_ASSIGN(auto facts, take_fingerprint(plan.specs.front(), whole.substr(0, open), whole.substr(open + 2, whole.size() - open - 3)));
+  std::vector<std::string> names;
+  for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
+  facts.emplace_back("variants", fmt::format("{}", fmt::join(names, ", ")));
+  return facts;
+}
+
+// What is the same for all variants of a command.
+struct Running {
+  const Options& options;
+  const Request& request;
+  Session& session;
+  const Fingerprint facts;
+  ProgressBar& bar;
+  std::vector<double> parts;
+  bool interrupted = false;  // a signal was not waited for
+  bool stopped = false;      // a signal ended a variant in good order
+  bool failed = false;
+};
+
+VariantReport run_variant(Running& running, const RunSpec& spec, const Placement& placement, size_t index) {
   const VariantFacts facts = facts_of(spec);
-  bar.print_line(fmt::format("xdc-run: {}: {} processes", spec.variant, spec.cluster().members.size()));
+  ProgressBar& bar = running.bar;
+  bar.print_line(fmt::format("xdc-run: {}: {} processes{}", spec.variant, placement.here.size(),
+                             placement.everyone ? "" : fmt::format(" here ({})", describe_members(spec.cluster(), placement.here))));
   const SteadyClock clock;
-  const auto members =
-      launch(spec, {rank_arguments(options, spec), options.log_directory, [&bar](std::string_view line) { bar.print_line(line); },
-                    [&](double part) {
-                      parts[index] = part;
-                      bar.show(parts);
-                    }});
-  const auto report = members.ok() ? assemble(facts, members.value()) : Result<VariantReport>(members.error());
+  const Request& request = running.request;
+  const auto launched = launch(running.session, spec,
+                               {rank_arguments(running.options, spec), request.log_directory ? request.log_directory->value : "",
+                                [&bar](std::string_view line) { bar.print_line(line); },
+                                [&](double part) {
+                                  running.parts[index] = part;
+                                  bar.show(running.parts);
+                                },
+                                static_cast<int>(index), placement, running.facts,
+                                request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}});
+  const auto report = launched.ok() ? assemble(facts, launched.value().reports) : Result<VariantReport>(launched.error());
   VariantReport out = report.ok() ? report.value() : failed_variant(facts, report.error().message);
   if (!report.ok()) {
-    interrupted = report.error().code == ErrorCode::aborted;
+    running.interrupted = report.error().code == ErrorCode::aborted;
+    running.failed = true;
     bar.print_line(fmt::format("xdc-run: {}: {}", spec.variant, report.error().message));
+  } else if (launched.value().stopped) {
+    running.stopped = true;
+    out.warnings.push_back(fmt::format("a signal ended it after {} steps; what [expect] says was not checked", out.steps));
+    for (Expectation& expectation : out.expectations) expectation.met = std::nullopt;
   }
-  parts[index] = 1;
+  running.parts[index] = 1;
   out.wall_s = to_seconds(clock.now() - TimePoint{});
   return out;
 }
 
-int run_all(const Options& options, const Plan& plan) {
-  std::optional<OutputFile> json;
-  if (!options.json.empty()) {
-    auto opened = OutputFile::open(options.json);
-    if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--json"));
-    json.emplace(std::move(opened).value());
-  }
-  if (!options.log_directory.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.log_directory, error);
-    if (error) return fail(kBadInput, {ErrorCode::invalid, fmt::format("--log-dir: {}: {}", options.log_directory, error.message())});
-  }
-  RunReport report = report_head("xdc-run", plan);
-  report.cost_profile_charged = false;
-  std::vector<std::string> names;
-  for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
-  std::vector<double> parts(names.size(), 0.0);
-  ProgressBar bar(std::move(names));
-  bool interrupted = false;
-  for (size_t i = 0; i < plan.specs.size() && !interrupted; ++i) {
-    report.variants.push_back(run_variant(options, plan.specs[i], bar, parts, i, interrupted));
-  }
-  bar.clear();
-  if (interrupted) {
-    return fail(kRunFailed, {ErrorCode::aborted,
-                             fmt::format("interrupted: {} of {} variants were done", report.variants.size() - 1, plan.specs.size())});
-  }
+int report_all(const RunReport& report, std::optional<OutputFile>& json) {
   std::FILE* table_to = json && json->is_stdout() ? stderr : stdout;
   const auto printed = print(table_to, render_table(report, table_style(table_to)));
   if (!printed.ok()) return fail(kRunFailed, printed.error());
@@ -170,6 +182,76 @@ int run_all(const Options& options, const Plan& plan) {
     if (!written.ok()) return fail(kRunFailed, written.error());
   }
   return exit_code_of(report);
+}
+
+int run_all(const Options& options, const Request& request, const std::vector<Placement>& placements, const Plan& plan) {
+  std::optional<OutputFile> json;
+  if (!options.json.empty()) {
+    auto opened = OutputFile::open(options.json);
+    if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--json"));
+    json.emplace(std::move(opened).value());
+  }
+  if (request.log_directory) {
+    std::error_code error;
+    std::filesystem::create_directories(request.log_directory->value, error);
+    if (error) {
+      return fail(kBadInput, {ErrorCode::invalid,
+                              fmt::format("{}: {}: {}", request.log_directory->from, request.log_directory->value, error.message())});
+    }
+  }
+  auto facts = fingerprint(plan);
+  if (!facts.ok()) return fail(kRunFailed, facts.error());
+  const Duration patience = request.start_timeout ? request.start_timeout->value : plan.specs.front().start_timeout;
+  auto session = Session::open(placements.front(), patience);
+  if (!session.ok()) return fail(session.error().code == ErrorCode::invalid ? kBadInput : kRunFailed, session.error());
+  RunReport report = report_head("xdc-run", plan);
+  report.cost_profile_charged = false;
+  std::vector<std::string> names;
+  for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
+  ProgressBar bar(names);
+  Running running{options, request, *session.value(), std::move(facts).value(), bar, std::vector<double>(names.size(), 0.0)};
+  // After a failure launchers on several machines may no longer agree on what is next.
+  const auto over = [&] { return running.interrupted || running.stopped || (running.failed && !session.value()->alone()); };
+  for (size_t i = 0; i < plan.specs.size() && !over(); ++i) {
+    report.variants.push_back(run_variant(running, plan.specs[i], placements[i], i));
+  }
+  session.value()->farewell();
+  bar.clear();
+  const auto done = report.variants.size();
+  if (running.interrupted) {
+    return fail(kRunFailed, {ErrorCode::aborted, fmt::format("interrupted: {} of {} variants were done", done - 1, plan.specs.size())});
+  }
+  if (done < plan.specs.size())
+    fmt::print(stderr, "xdc-run: {} of {} variants were not begun\n", plan.specs.size() - done, plan.specs.size());
+  return report_all(report, json);
+}
+
+// Where each variant's members are.
+Result<std::vector<Placement>> place_all(const Request& request, const Plan& plan) {
+  std::vector<Placement> placements;
+  for (const RunSpec& spec : plan.specs) {
+    auto placement = place(request, spec.topology, spec.cluster());
+    if (!placement.ok()) return plan.specs.size() > 1 ? with_context(placement.error(), spec.variant) : placement.error();
+    placements.push_back(std::move(placement).value());
+  }
+  if (!placements.front().tls_directory.empty()) {
+    return Error{ErrorCode::unsupported,
+                 fmt::format("certificates were asked for ({}), and members cannot use them yet", placements.front().tls_directory)};
+  }
+  return placements;
+}
+
+int explain_environment(Options& options) {
+  const auto request = read_environment(options.settings, relevant_variables());
+  if (!request.ok()) return fail(kBadInput, request.error());
+  std::optional<Plan> plan;
+  if (!options.request.path.empty()) {
+    plan = make_plan(options.request);
+    if (!plan) return kBadInput;
+  }
+  const auto text = explain_surroundings(request.value(), plan ? plan->specs : std::vector<RunSpec>{});
+  if (!text.ok()) return fail(kBadInput, text.error());
+  return print(stdout, text.value()).ok() ? kDone : kRunFailed;
 }
 
 int dispatch(Options& options) {
@@ -183,6 +265,7 @@ int dispatch(Options& options) {
     if (!members.ok()) return fail(kBadInput, members.error());
     return print(stdout, members.value()).ok() ? kDone : kRunFailed;
   }
+  if (options.explain_environment) return explain_environment(options);
   if (options.request.path.empty()) {
     fmt::print(stderr, "xdc-run: which scenario? Try scenarios/quickstart.toml, or --help\n");
     return kBadInput;
@@ -196,6 +279,13 @@ int dispatch(Options& options) {
   if (options.validate_only) {
     const auto printed = print(stdout, describe_plan(*plan));
     return printed.ok() ? kDone : fail(kRunFailed, printed.error());
+  }
+  const auto request = read_environment(options.settings, relevant_variables());
+  if (!request.ok()) return fail(kBadInput, request.error());
+  const auto placements = place_all(request.value(), *plan);
+  if (!placements.ok()) return fail(kBadInput, placements.error());
+  if (request.value().allow_mismatch) {
+    if (const Status known = check_allowed(request.value().allow_mismatch->value); !known.ok()) return fail(kBadInput, known.error());
   }
   if (const Status real = check_payload(plan->specs.front()); !real.ok()) return fail(kBadInput, real.error());
   const auto device = choose_device(options, plan->specs.front());
@@ -211,14 +301,14 @@ int dispatch(Options& options) {
     fmt::print(stderr, "xdc-run: the cost profile {} is not charged: bytes and time are those of the model that is trained\n",
                fmt::join(profiles, ", "));
   }
-  return run_all(options, *plan);
+  return run_all(options, request.value(), placements.value(), *plan);
 }
 
 }  // namespace
 }  // namespace xdc
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains across datacenters for real: one process a rank, on this machine.", "xdc-run");
+  CLI::App app("Trains across datacenters for real: one process a rank, on this machine or on many.", "xdc-run");
   xdc::Options options;
   options.program = argv[0];
   xdc::declare(app, options);

@@ -39,7 +39,10 @@ Error system_failure(std::string_view what) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGINT, &ignore, nullptr);
-  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  // SIGTERM waits until the rank can heed it (rank_process.cpp).
+  sigset_t at_first = mask;
+  sigaddset(&at_first, SIGTERM);
+  ::sigprocmask(SIG_SETMASK, &at_first, nullptr);
   ::execv(kSelf, arguments);
   constexpr char kFailed[] = "cannot run /proc/self/exe\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kFailed, sizeof kFailed - 1);

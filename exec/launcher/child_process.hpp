@@ -26,8 +26,8 @@ std::string describe(ExitStatus status);
 class ChildProcess {
  public:
   // Runs this very program with `arguments` (argv[0] included). stdout and stderr go to one pipe, stdin is empty, and
-  // kInheritedFd is `inherited`; SIGINT is ignored, because a terminal sends it to everyone and the parent decides; other signals
-  // are as `mask` says.
+  // kInheritedFd is `inherited`; SIGINT is ignored, because a terminal sends it to everyone and the parent decides; SIGTERM is
+  // blocked until the child unblocks it; other signals are as `mask` says.
   static constexpr int kInheritedFd = 3;
   static Result<ChildProcess> start(const std::vector<std::string>& arguments, int inherited, const sigset_t& mask);
   // Kills and reaps what still runs.

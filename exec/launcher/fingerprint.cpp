@@ -33,8 +33,9 @@ Status check_allowed(const std::vector<std::string>& allowed) {
     const auto rule = std::find_if(rules.begin(), rules.end(), [&key](const FactRule& r) { return r.key == key; });
     if (rule == rules.end()) {
       const auto near = nearest_of(key, names);
-      return Error{ErrorCode::invalid, fmt::format("--allow-mismatch {}: there is no such fact{}; there are: {}", key,
-                                                   near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(names, ", "))};
+      return Error{ErrorCode::invalid,
+                   fmt::format("--allow-mismatch {}: there is no such fact{}; there are: {}", key,
+                               near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(names, ", "))};
     }
     if (!rule->may_differ) {
       return Error{ErrorCode::invalid, fmt::format("--allow-mismatch {}: it can change results: {}", key, rule->why)};
@@ -85,7 +86,8 @@ std::string differences(const std::vector<std::pair<std::string, Fingerprint>>& 
       }
     }
     if (groups.size() < 2) continue;
-    text += fmt::format("\n  {}: {}{}", rule.key, rule.why, rule.may_differ ? fmt::format(" (--allow-mismatch {}, at every launcher, lets it differ)", rule.key) : "");
+    text += fmt::format("\n  {}: {}{}", rule.key, rule.why,
+                        rule.may_differ ? fmt::format(" (--allow-mismatch {}, at every launcher, lets it differ)", rule.key) : "");
     for (const auto& [value, who] : groups) text += fmt::format("\n    {:<34}  {}", value, who);
   }
   return text;

@@ -3,16 +3,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/rank_main/rank_main.hpp"
-#include "exec/grpc/store_server.hpp"
-#include "exec/host/memory_store.hpp"
 #include "exec/launcher/child_process.hpp"
+#include "exec/launcher/event_watch.hpp"
+#include "exec/launcher/prefixed_store.hpp"
 #include "exec/launcher/rank_log.hpp"
 #include "exec/launcher/rank_process.hpp"
 
@@ -20,41 +20,10 @@ namespace xdc {
 
 namespace {
 
-// How long ranks may take to end by themselves after another failed (they see it lost, and say so), or after SIGTERM.
+// How long ranks may take to end by themselves after another failed: they see it lost, and say so.
 constexpr Duration kGrace = milliseconds(700);
-
-// SIGINT, SIGTERM and SIGHUP arrive at a file descriptor while this lives; threads started meanwhile do not take them.
-class SignalWatch {
- public:
-  SignalWatch() {
-    sigset_t watched;
-    sigemptyset(&watched);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      sigaddset(&watched, signal);
-    }
-    ::pthread_sigmask(SIG_BLOCK, &watched, &before_);
-    fd_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    XDC_CHECK(fd_ >= 0);
-  }
-  ~SignalWatch() {
-    ::close(fd_);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
-
-  int fd() const { return fd_; }
-  const sigset_t& mask_before() const { return before_; }
-  // 0: none came.
-  int take() const {
-    signalfd_siginfo info{};
-    return ::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info) ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  sigset_t before_{};
-  int fd_ = -1;
-};
+// A call to a store that may be gone.
+constexpr Duration kShort = milliseconds(500);
 
 // The first rank tells how far it is; see rank_process.cpp.
 class ProgressPipe {
@@ -92,41 +61,60 @@ struct RankChild {
 
 class Launch {
  public:
-  Launch(const RunSpec& spec, const LaunchOptions& options) : spec_(spec), options_(options), store_(clock_) {}
+  Launch(Session& session, const RunSpec& spec, const LaunchOptions& options)
+      : session_(session),
+        spec_(spec),
+        options_(options),
+        prefix_(fmt::format("{}/", options.number)),
+        store_(session.store(), prefix_),
+        kept_by_another_(!session.keeps_store()) {}
 
-  Status run() {
-    XDC_TRY_ASSIGN(server_, StoreServer::start(store_, clock_));
-    for (const Member& member : spec_.cluster().members) {
-      XDC_TRY(start(member.id));
+  Result<Launched> run() {
+    XDC_TRY_ASSIGN(run_, session_.meet({prefix_, spec_.cluster(), options_.placement.here, options_.facts, options_.allowed}));
+    clock_.emplace();
+    if (!session_.alone()) {
+      watch_.emplace(session_, prefix_);
+    }
+    const Status started = start_all();
+    if (!started.ok()) {
+      note_failure(1, started.error().message);
     }
     while (!all_over()) {
       step();
     }
-    return outcome();
-  }
-
-  Result<std::vector<MemberReport>> reports() {
-    std::vector<MemberReport> all;
-    for (const Member& member : spec_.cluster().members) {
-      XDC_TRY_ASSIGN(const auto entry, store_.get(report_key(member.id), kNoDeadline));
-      if (!entry) {
-        return Error{ErrorCode::failed, fmt::format("{} ended without a report", spec_.cluster().describe(member.id))};
-      }
-      XDC_TRY_ASSIGN(auto report, member_report_from_json(entry->value));
-      all.push_back(std::move(report));
+    auto reports = failed() ? Result<std::vector<MemberReport>>(Error{ErrorCode::failed, ""}) : gather_reports();
+    if (failed() || at_once_) {
+      return outcome();
     }
-    return all;
+    XDC_TRY(reports.status());
+    return Launched{std::move(reports).value(), stopping_};
   }
 
  private:
+  Status start_all() {
+    for (const MemberId member : options_.placement.here) {
+      XDC_TRY(start(member));
+    }
+    return ok_status();
+  }
+
   Status start(MemberId member) {
-    const RankOptions rank{member, server_->address(), clock_.origin_ns(), spec_.scenario_digest, options_.log_directory};
+    const RankOptions rank{member,
+                           session_.store_address(),
+                           clock_->origin_ns(),
+                           spec_.scenario_digest,
+                           options_.log_directory,
+                           run_,
+                           prefix_,
+                           options_.placement.listen[static_cast<size_t>(member)],
+                           options_.placement.tls_directory,
+                           options_.placement.keeper};
     std::vector<std::string> arguments = options_.rank_arguments;
     for (std::string& argument : to_arguments(rank)) {
       arguments.push_back(std::move(argument));
     }
     XDC_TRY_ASSIGN(auto log, RankLog::open(short_name(spec_.cluster(), member), options_.log_directory, options_.show_line));
-    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, progress_.write_end(), signals_.mask_before()));
+    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, progress_.write_end(), session_.signals().mask_before()));
     children_.push_back({member, std::move(process), std::move(log)});
     return ok_status();
   }
@@ -138,43 +126,72 @@ class Launch {
 
   // Waits for something to happen and deals with it.
   void step() {
-    std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}, {progress_.read_end(), POLLIN, 0}};
+    std::vector<pollfd> fds{
+        {session_.signals().fd(), POLLIN, 0}, {progress_.read_end(), POLLIN, 0}, {watch_ ? watch_->fd() : -1, POLLIN, 0}};
     for (const RankChild& child : children_) {
       // Negative descriptors are passed over by poll.
       fds.push_back({child.process.exit_fd(), POLLIN, 0});
       fds.push_back({child.process.output_fd(), POLLIN, 0});
     }
-    const int64_t left_ms = end_at_ ? std::clamp<int64_t>((*end_at_ - clock_.now()).ns / 1'000'000 + 1, 0, 1000) : -1;
+    const int64_t left_ms = end_at_ ? std::clamp<int64_t>((*end_at_ - clock_->now()).ns / 1'000'000 + 1, 0, 1000) : -1;
     ::poll(fds.data(), fds.size(), static_cast<int>(left_ms));
-    if (fds[0].revents != 0) {
-      on_signal();
-    }
+    on_signals();
     if (fds[1].revents != 0) {
       options_.show_progress(progress_.take());
     }
+    if (fds[2].revents != 0) {
+      on_news();
+    }
     for (size_t i = 0; i < children_.size(); ++i) {
       RankChild& child = children_[i];
-      if (fds[2 * i + 3].revents != 0 && !child.log.read_from(child.process.output_fd())) {
+      if (fds[2 * i + 4].revents != 0 && !child.log.read_from(child.process.output_fd())) {
         child.process.close_output();
       }
-      if (fds[2 * i + 2].revents != 0) {
+      if (fds[2 * i + 3].revents != 0) {
         on_exit(child);
       }
     }
-    if (end_at_ && clock_.now() >= *end_at_) {
-      end_all(SIGKILL);
+    if (end_at_ && clock_->now() >= *end_at_) {
+      kill_all();
       end_at_.reset();
     }
   }
 
-  void on_signal() {
-    while (const int signal = signals_.take()) {
-      end_all(signal_ == 0 ? SIGTERM : SIGKILL);
-      at_once_ = signal_ != 0;
+  void on_signals() {
+    while (const int signal = session_.signals().take()) {
       if (signal_ == 0) {
-        end_at_ = clock_.now() + kGrace;
+        signal_ = signal;
+        options_.show_line(fmt::format("xdc-run: signal {} ({}): ranks finish their round; a second signal ends them at once", signal,
+                                       ::strsignal(signal)));
+        tell({Tidings::Kind::stop, 0, ""});
+        ask_all_to_stop();
+        continue;
       }
       signal_ = signal;
+      at_once_ = true;
+      kill_all();
+      note_failure(0, fmt::format("ended by signal {} ({}), the second: ranks were killed at once", signal, ::strsignal(signal)));
+    }
+  }
+
+  void on_news() {
+    const EventWatch::News news = watch_->take();
+    if (news.event && news.event->kind == Tidings::Kind::stop) {
+      ask_all_to_stop();
+    }
+    if (news.event && news.event->kind == Tidings::Kind::failure) {
+      take_cause(news.event->weight, news.event->text);
+    }
+    if (!news.store_lost.empty() && !reports_are_in_) {
+      take_cause(0, fmt::format("the launcher of {}, which keeps the store, is gone: was it killed, or is the line down? ({})",
+                                spec_.cluster().describe(0), news.store_lost));
+    }
+  }
+
+  void ask_all_to_stop() {
+    stopping_ = true;
+    for (const RankChild& child : children_) {
+      child.process.send(SIGTERM);
     }
   }
 
@@ -183,65 +200,130 @@ class Launch {
     if (!status || status->ok() || child.ended_by_us) {
       return;
     }
-    failed_.push_back(&child);
-    if (failed_.size() == 1 && signal_ == 0) {
-      end_at_ = clock_.now() + kGrace;
+    if (child.process.output_fd() >= 0 && !child.log.read_from(child.process.output_fd())) {
+      child.process.close_output();
+    }
+    const std::string said = child.log.last_lines();
+    note_failure(weight_of(child, *status), fmt::format("{} {}{}{}", spec_.cluster().describe(child.member), describe(*status),
+                                                        said.empty() ? "" : "; the last it said:", said));
+  }
+
+  // Of causes: who was killed before who ended, and who did not merely lose another before who did.
+  int weight_of(const RankChild& child, ExitStatus status) {
+    if (status.signal != 0) {
+      return 0;
+    }
+    const auto entry = store_.get(report_key(child.member), session_.clock().now() + kShort);
+    if (!entry.ok() || !entry.value()) {
+      return kept_by_another_ && !entry.ok() ? 2 : 1;
+    }
+    const auto report = member_report_from_json(entry.value()->value);
+    return report.ok() && report.value().error_code == static_cast<int>(ErrorCode::peer_lost) ? 2 : 1;
+  }
+
+  // Seen here.
+  void note_failure(int weight, const std::string& text) {
+    take_cause(weight, text);
+    tell({Tidings::Kind::failure, weight, text});
+  }
+
+  bool failed() const { return cause_weight_ >= 0; }
+
+  void take_cause(int weight, const std::string& text) {
+    if (!failed() && !end_at_) {
+      end_at_ = clock_->now() + kGrace;
+    }
+    if (!failed() || weight < cause_weight_) {
+      cause_weight_ = weight;
+      cause_ = text;
     }
   }
 
-  void end_all(int signal) {
+  void tell(const Tidings& event) {
+    if (watch_) {
+      session_.tell(prefix_, event);
+    }
+  }
+
+  void kill_all() {
     for (RankChild& child : children_) {
       if (!child.process.exit_status()) {
         child.ended_by_us = true;
-        child.process.send(signal);
+        child.process.send(SIGKILL);
       }
     }
   }
 
-  // Of those that failed by themselves: who was killed before who ended, and who did not merely lose another before who did.
-  const RankChild* first_cause() {
-    const auto weight = [this](const RankChild* child) {
-      if (child->process.exit_status()->signal != 0) {
-        return 0;
-      }
-      const auto entry = store_.get(report_key(child->member), kNoDeadline);
-      if (!entry.ok() || !entry.value()) {
-        return 1;
-      }
-      const auto report = member_report_from_json(entry.value()->value);
-      return report.ok() && report.value().error_code == static_cast<int>(ErrorCode::peer_lost) ? 2 : 1;
-    };
-    const auto first = std::min_element(failed_.begin(), failed_.end(),
-                                        [&weight](const RankChild* a, const RankChild* b) { return weight(a) < weight(b); });
-    return first == failed_.end() ? nullptr : *first;
+  // Signals and news while nothing else is waited for.
+  void listen(Duration patience) {
+    std::array<pollfd, 2> fds{{{session_.signals().fd(), POLLIN, 0}, {watch_ ? watch_->fd() : -1, POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(patience.ns / 1'000'000));
+    on_signals();
+    if (fds[1].revents != 0) {
+      on_news();
+    }
   }
 
-  Status outcome() {
-    if (signal_ != 0) {
-      return Error{ErrorCode::aborted, fmt::format("ended by signal {} ({}){}", signal_, ::strsignal(signal_),
-                                                   at_once_ ? ", the second: ranks were killed at once" : "")};
+  // Members elsewhere may take a little longer, or fail at last.
+  Result<std::vector<MemberReport>> gather_reports() {
+    std::vector<MemberReport> all;
+    const Deadline deadline = clock_->now() + spec_.round_timeout;
+    for (const Member& member : spec_.cluster().members) {
+      auto entry = store_.get(report_key(member.id), session_.clock().now() + kShort);
+      while (entry.ok() && !entry.value() && !session_.alone() && !failed() && clock_->now() < deadline) {
+        listen(milliseconds(50));
+        entry = store_.get(report_key(member.id), session_.clock().now() + kShort);
+      }
+      XDC_TRY(entry.status());
+      if (!entry.value()) {
+        return Error{ErrorCode::failed, fmt::format("{} ended without a report", spec_.cluster().describe(member.id))};
+      }
+      XDC_TRY_ASSIGN(auto report, member_report_from_json(entry.value()->value));
+      if (!report.error.empty() && !failed()) {
+        note_failure(1, report.error);
+      }
+      all.push_back(std::move(report));
     }
-    const RankChild* cause = first_cause();
-    if (cause == nullptr) {
-      return ok_status();
-    }
-    const std::string said = cause->log.last_lines();
-    return Error{ErrorCode::failed, fmt::format("{} {}{}{}", spec_.cluster().describe(cause->member),
-                                                describe(*cause->process.exit_status()), said.empty() ? "" : "; the last it said:", said)};
+    reports_are_in_ = true;
+    return all;
   }
 
+  // When all that is to be heard was heard: the same cause at every launcher.
+  Error outcome() {
+    if (at_once_) {
+      return {ErrorCode::aborted, cause_};
+    }
+    const Deadline patience = clock_->now() + (watch_ && cause_weight_ == 2 ? kGrace : Duration{});
+    while (clock_->now() < patience && cause_weight_ == 2) {
+      if (session_.keeps_store()) {
+        if (const std::string silent = session_.silent_launchers(); !silent.empty()) {
+          note_failure(0, fmt::format("{}: their launcher is gone: it was killed, or its machine or line is down. First to notice: {}",
+                                      silent, cause_));
+        }
+      }
+      listen(milliseconds(50));
+    }
+    return {ErrorCode::failed, cause_};
+  }
+
+  Session& session_;
   const RunSpec& spec_;
   const LaunchOptions& options_;
-  const SignalWatch signals_;  // before any thread
+  const std::string prefix_;
+  PrefixedStore store_;
+  const bool kept_by_another_;
+  std::string run_;
+  std::optional<SteadyClock> clock_;  // of the run: begins when all have met
+  std::optional<EventWatch> watch_;
   ProgressPipe progress_;
-  const SteadyClock clock_;
-  MemoryStore store_;
-  std::unique_ptr<StoreServer> server_;
   std::vector<RankChild> children_;
-  std::vector<const RankChild*> failed_;  // in the order seen; children_ no longer grows by then
-  std::optional<TimePoint> end_at_;       // when patience ends
+  std::optional<TimePoint> end_at_;  // when patience ends
+  int cause_weight_ = -1;            // none
+  std::string cause_;
   int signal_ = 0;
-  bool at_once_ = false;  // a second signal did not let ranks end by themselves
+  bool stopping_ = false;  // ranks were asked to finish their round
+  bool at_once_ = false;   // a second signal did not let them
+  bool reports_are_in_ = false;
 };
 
 }  // namespace
@@ -253,10 +335,8 @@ std::string short_name(const Cluster& cluster, MemberId member) {
                                 : fmt::format("{}/{}", datacenter, member);
 }
 
-Result<std::vector<MemberReport>> launch(const RunSpec& spec, const LaunchOptions& options) {
-  Launch launch(spec, options);
-  XDC_TRY(launch.run());
-  return launch.reports();
+Result<Launched> launch(Session& session, const RunSpec& spec, const LaunchOptions& options) {
+  return Launch(session, spec, options).run();
 }
 
 }  // namespace xdc

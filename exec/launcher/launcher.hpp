@@ -1,4 +1,4 @@
-// How does one command become a run of many ranks on this machine? One process a member, and a store for them to meet at.
+// How does one command become a run of many ranks? One process a member that is started here, and a store for all of them to meet at.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 
 #include "core/report/report.hpp"
 #include "core/validate/run_spec.hpp"
+#include "exec/launcher/session.hpp"
 
 namespace xdc {
 
@@ -19,14 +20,26 @@ struct LaunchOptions {
   // Hears each line of a rank, "[beijing/3] ..."; and how far the run is, 0 to 1. On the calling thread.
   std::function<void(std::string_view line)> show_line;
   std::function<void(double part)> show_progress;
+  // Which variant of the command this is: launchers run the same ones in the same order.
+  int number = 0;
+  Placement placement;                    // of this variant
+  Fingerprint facts = {};                 // compared where there are other launchers
+  std::vector<std::string> allowed = {};  // facts that may differ
 };
 
-// Starts one child a member (this very program, see rank_process.hpp), keeps the store, passes their output on, and
-// returns when all have ended, with every member's report. SIGINT, SIGTERM and SIGHUP end the ranks, a second one at once. When
-// one rank fails, the others get a moment to see it and are ended.
-// Errors: failed, names the rank that failed first, how, and what it said last; aborted, after a signal.
-// Requirement: called by the main thread, before other threads are started; the process has no other children.
-Result<std::vector<MemberReport>> launch(const RunSpec& spec, const LaunchOptions& options);
+struct Launched {
+  std::vector<MemberReport> reports;  // of every member of the run
+  bool stopped = false;               // a signal, here or at another launcher, ended it in good order
+};
+
+// Waits for the other launchers, starts one child a member of its share (this very program, see rank_process.hpp), passes their output
+// on, and returns when the run has ended everywhere, with every member's report. The first SIGINT, SIGTERM or SIGHUP asks all ranks
+// to finish their round; a second one kills those here. When one rank fails, the others get a moment to see it and are ended, at
+// every launcher.
+// Errors: failed, names the rank that failed first, how, and what it said last, the same at every launcher; aborted, after a signal that
+// was not waited for; those of Session::meet.
+// Requirement: called by the main thread; the process has no other children.
+Result<Launched> launch(Session& session, const RunSpec& spec, const LaunchOptions& options);
 
 // "beijing/3", "beijing/server0": what stands in front of a member's lines.
 std::string short_name(const Cluster& cluster, MemberId member);

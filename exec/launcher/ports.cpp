@@ -59,9 +59,10 @@ std::string owner_of_port(int port) {
   for (auto process = fs::directory_iterator("/proc", error); !error && process != fs::directory_iterator(); process.increment(error)) {
     const std::string name = process->path().filename();
     if (!inodes.empty() && parse_number(name) && holds_one_of(process->path(), inodes)) {
-      std::ifstream in(process->path() / "comm");
+      std::ifstream in(process->path() / "cmdline");
       std::string command;
-      std::getline(in, command);
+      std::getline(in, command, '\0');
+      command = fs::path(command).filename();
       return fmt::format("process {} ({})", name, command);
     }
   }
@@ -87,14 +88,15 @@ Status check_port(const Endpoint& endpoint) {
   }
   if (why == EADDRINUSE) {
     const std::string owner = owner_of_port(endpoint.port);
-    return Error{ErrorCode::failed, fmt::format("port {} of {} is taken{}; free it, or choose others with --port", endpoint.port, endpoint.host,
-                                                owner.empty() ? "" : " by " + owner)};
+    return Error{ErrorCode::failed, fmt::format("port {} of {} is taken{}; free it, or choose others with --port", endpoint.port,
+                                                endpoint.host, owner.empty() ? "" : " by " + owner)};
   }
   if (why == EADDRNOTAVAIL) {
-    return Error{ErrorCode::failed,
-                 fmt::format("{} is no address of this machine: is the right share started here (--datacenter, --node, --rank), and are the "
-                             "topology's hosts right?",
-                             endpoint.host)};
+    return Error{
+        ErrorCode::failed,
+        fmt::format("{} is no address of this machine: is the right share started here (--datacenter, --node, --rank), and are the "
+                    "topology's hosts right?",
+                    endpoint.host)};
   }
   return Error{ErrorCode::failed, fmt::format("{}: {}", to_string(endpoint), std::generic_category().message(why))};
 }

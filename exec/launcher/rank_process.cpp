@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,10 +24,26 @@
 #include "exec/host/thread_lanes.hpp"
 #include "exec/launcher/child_process.hpp"
 #include "exec/launcher/launcher.hpp"
+#include "exec/launcher/prefixed_store.hpp"
 
 namespace xdc {
 
 namespace {
+
+// Set by SIGTERM, with which the launcher asks for the end of the round.
+StopFlag stop_flag;
+
+// SIGTERM was blocked since before this program's first instruction, so that none comes too early.
+void heed_stop() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_flag.request(); };
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGTERM, &action, nullptr);
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+}
 
 class EventFile {
  public:
@@ -87,7 +104,12 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
                              clock);
   XDC_TRY(pin_numerics(spec.numerics == Numerics::native ? CpuNumerics::native : CpuNumerics::portable));
   ThreadLanes lanes(clock);
-  GrpcStore store(options.store, clock);
+  std::optional<Security> security;
+  if (!options.tls_directory.empty()) {
+    XDC_TRY_ASSIGN(security, load_security(options.tls_directory, cluster.label(options.member)));
+  }
+  GrpcStore whole_store({options.store, options.keeper, security ? &*security : nullptr}, clock);
+  PrefixedStore store(whole_store, options.prefix);
   CpuKernels kernels;
   CpuDevice device("cpu", kernels);
   FileStorage storage("checkpoints");
@@ -95,11 +117,11 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   const Member& member = cluster.members[static_cast<size_t>(options.member)];
   JsonTrace lines(events.fd(), cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member);
   XDC_TRY_ASSIGN(const auto fabric,
-                 GrpcFabric::start({options.member, options.store, describe}, clock, store, clock.now() + spec.start_timeout));
+                 GrpcFabric::start({.self = options.member, .run = options.run, .describe = describe, .listen = options.listen}, clock,
+                                   store, clock.now() + spec.start_timeout));
   ProgressTrace progress(spec, lines, ChildProcess::kInheritedFd);
   Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
-  const StopFlag stop;
-  Env env{clock, lanes, *fabric, device, store, storage, trace, stop};
+  Env env{clock, lanes, *fabric, device, store, storage, trace, stop_flag};
   return rank_main(env, spec, options.member);
 }
 
@@ -110,19 +132,27 @@ std::vector<std::string> to_arguments(const RankOptions& options) {
                             {"store", options.store},
                             {"origin_ns", options.origin_ns},
                             {"digest", options.digest},
-                            {"log_directory", options.log_directory}};
+                            {"log_directory", options.log_directory},
+                            {"run", options.run},
+                            {"prefix", options.prefix},
+                            {"listen", options.listen},
+                            {"tls_directory", options.tls_directory},
+                            {"keeper", options.keeper}};
   return {kRankOption, json.dump()};
 }
 
 Result<RankOptions> read_rank_options(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto is_text = [&json](const char* key) { return json.contains(key) && json[key].is_string(); };
   const auto is_number = [&json](const char* key) { return json.contains(key) && json[key].is_number_integer(); };
-  if (!json.is_object() || !is_number("member") || !is_number("origin_ns") || !is_text("store") || !is_text("digest") ||
-      !is_text("log_directory")) {
+  bool complete = json.is_object() && is_number("member") && is_number("origin_ns");
+  for (const auto* key : {"store", "digest", "log_directory", "run", "prefix", "listen", "tls_directory", "keeper"}) {
+    complete = complete && json.contains(key) && json[key].is_string();
+  }
+  if (!complete) {
     return Error{ErrorCode::invalid, fmt::format("{} is for the launcher's own use", kRankOption)};
   }
-  return RankOptions{json["member"], json["store"], json["origin_ns"], json["digest"], json["log_directory"]};
+  return RankOptions{json["member"], json["store"],  json["origin_ns"], json["digest"],        json["log_directory"],
+                     json["run"],    json["prefix"], json["listen"],    json["tls_directory"], json["keeper"]};
 }
 
 int run_rank_process(const RunSpec& spec, const RankOptions& options) {
@@ -136,6 +166,7 @@ int run_rank_process(const RunSpec& spec, const RankOptions& options) {
                     spec.cluster().describe(options.member), options.digest, spec.scenario_digest));
     return 2;
   }
+  heed_stop();
   if (const Status status = run_rank(spec, options); !status.ok()) {
     log(LogLevel::error, status.error().message);
     return 3;

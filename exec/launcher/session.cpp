@@ -21,6 +21,8 @@ constexpr Duration kSlice = milliseconds(200);
 constexpr Duration kAlive = milliseconds(600);
 // Calls to a store that may be gone with its launcher.
 constexpr Duration kShort = milliseconds(500);
+// Once it was reached, a keeper that refuses connections is gone.
+constexpr Duration kRefused = milliseconds(30);
 // How long the keeper waits for others to read the last it has for them.
 constexpr Duration kFarewell = seconds(5);
 
@@ -51,7 +53,8 @@ std::string text_of(const nlohmann::json& json, const char* key) {
 bool may_write(const std::vector<std::string>& names, std::string_view key) {
   const auto slash = key.find('/');
   const auto rest = slash == std::string_view::npos ? key : key.substr(slash + 1);
-  const bool launchers_own = key.starts_with("alive/") || key.starts_with("bye/") || rest == "start" || rest == "event" || rest.starts_with("share/");
+  const bool launchers_own =
+      key.starts_with("alive/") || key.starts_with("bye/") || rest == "start" || rest == "event" || rest.starts_with("share/");
   return !launchers_own || std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("launcher."); });
 }
 
@@ -92,8 +95,9 @@ Status Session::start() {
     XDC_TRY_ASSIGN(server_, StoreServer::start(*memory_, clock_, {placement_.store, security, may_write}));
     store_address_ = server_->address();
   } else {
-    patient_ = std::make_unique<GrpcStore>(GrpcStore::Options{placement_.store, placement_.keeper, security, start_timeout_ + seconds(1)}, clock_);
-    remote_ = std::make_unique<GrpcStore>(GrpcStore::Options{placement_.store, placement_.keeper, security, kShort}, clock_);
+    patient_ =
+        std::make_unique<GrpcStore>(GrpcStore::Options{placement_.store, placement_.keeper, security, start_timeout_ + seconds(1)}, clock_);
+    remote_ = std::make_unique<GrpcStore>(GrpcStore::Options{placement_.store, placement_.keeper, security, kRefused}, clock_);
     store_address_ = placement_.store;
   }
   return ok_status();
@@ -128,7 +132,8 @@ Result<std::string> Session::meet(const Share& share) {
   auto run = gather(share, deadline);
   if (!run.ok()) {
     // Whatever has become of the others, this launcher says why there is no run.
-    const Status told = publish_start(share, "", fmt::format("{} (said by the launcher that keeps the store, {})", run.error().message, where_));
+    const Status told =
+        publish_start(share, "", fmt::format("the launcher that keeps the store ({}) says: {}", where_, run.error().message));
     return told.ok() || run.error().code == ErrorCode::aborted ? run : with_context(run.error(), told.error().message);
   }
   XDC_TRY(publish_start(share, run.value(), ""));
@@ -136,8 +141,11 @@ Result<std::string> Session::meet(const Share& share) {
 }
 
 Status Session::put_share(const Share& share, Deadline deadline) {
-  const nlohmann::json json{
-      {"launcher", id_}, {"where", where_}, {"members", describe_members(share.cluster, share.here)}, {"facts", share.facts}, {"allowed", share.allowed}};
+  const nlohmann::json json{{"launcher", id_},
+                            {"where", where_},
+                            {"members", describe_members(share.cluster, share.here)},
+                            {"facts", share.facts},
+                            {"allowed", share.allowed}};
   Store& patient = memory_ ? static_cast<Store&>(*memory_) : *patient_;
   const auto within_slices = [&](const auto& call) -> Status {
     for (;;) {
@@ -147,9 +155,10 @@ Status Session::put_share(const Share& share, Deadline deadline) {
         return status;
       }
       if (clock_.now() >= deadline) {
-        return Error{ErrorCode::timeout, fmt::format("nobody answers at {}, where the launcher of {} keeps the store: is it started, and is the "
-                                                     "line there? ({})",
-                                                     store_address_, share.cluster.describe(0), status.error().message)};
+        return Error{ErrorCode::timeout,
+                     fmt::format("nobody answers at {}, where the launcher of {} keeps the store: is it started, and is the "
+                                 "line there? ({})",
+                                 store_address_, share.cluster.describe(0), status.error().message)};
       }
     }
   };
@@ -158,8 +167,8 @@ Status Session::put_share(const Share& share, Deadline deadline) {
       XDC_TRY_ASSIGN(lease_, patient.lease(kAlive, until));
       return ok_status();
     }));
-    XDC_TRY(within_slices(
-        [&](Deadline until) { return patient.put_if(alive_key(id_), where_, kAnyRevision, lease_.get(), until).status(); }));
+    XDC_TRY(
+        within_slices([&](Deadline until) { return patient.put_if(alive_key(id_), where_, kAnyRevision, lease_.get(), until).status(); }));
   }
   for (const MemberId member : share.here) {
     XDC_TRY(within_slices([&](Deadline until) -> Status {
@@ -199,9 +208,10 @@ Status Session::publish_start(const Share& share, const std::string& run, const 
 }
 
 Status Session::missing(const Share& share, const std::vector<MemberId>& members) const {
-  return Error{ErrorCode::timeout, fmt::format("{}: no launcher has come within {} s; each needs an xdc-run with --datacenter, --node or --rank "
-                                               "(or XDC_*, PADDLE_*) whose store is {}",
-                                               describe_members(share.cluster, members), to_seconds(start_timeout_), store_address_)};
+  return Error{ErrorCode::timeout,
+               fmt::format("{}: no launcher has come within {} s; each needs an xdc-run with --datacenter, --node or --rank "
+                           "(or XDC_*, PADDLE_*) whose store is {}",
+                           describe_members(share.cluster, members), to_seconds(start_timeout_), store_address_)};
 }
 
 // The keeper's side.
@@ -275,8 +285,8 @@ Result<std::string> Session::await_start(const Share& share, Deadline deadline) 
   }
 }
 
-void Session::tell(const std::string& prefix, const Event& event) {
-  const nlohmann::json json{{"failure", event.kind == Event::Kind::failure}, {"weight", event.weight}, {"text", event.text}};
+void Session::tell(const std::string& prefix, const Tidings& event) {
+  const nlohmann::json json{{"failure", event.kind == Tidings::Kind::failure}, {"weight", event.weight}, {"text", event.text}};
   const Deadline deadline = clock_.now() + kShort;
   for (;;) {
     const auto there = store().get(event_key(prefix), deadline);
@@ -286,7 +296,7 @@ void Session::tell(const std::string& prefix, const Event& event) {
     if (there.value()) {
       const auto before = parse(there.value()->value);
       const bool failure = before.is_object() && before.value("failure", false);
-      if (failure && (event.kind == Event::Kind::stop || before.value("weight", 0) <= event.weight)) {
+      if (failure && (event.kind == Tidings::Kind::stop || before.value("weight", 0) <= event.weight)) {
         return;
       }
     }
@@ -297,10 +307,10 @@ void Session::tell(const std::string& prefix, const Event& event) {
   }
 }
 
-Result<std::optional<Event>> Session::told(const std::string& prefix, uint64_t* revision, Duration patience) {
+Result<std::optional<Tidings>> Session::told(const std::string& prefix, uint64_t* revision, Duration patience) {
   const auto entry = store().watch(event_key(prefix), *revision, clock_.now() + patience);
   if (!entry.ok() && entry.error().code == ErrorCode::timeout) {
-    return std::optional<Event>();
+    return std::optional<Tidings>();
   }
   if (!entry.ok()) {
     return entry.error();
@@ -308,7 +318,8 @@ Result<std::optional<Event>> Session::told(const std::string& prefix, uint64_t* 
   *revision = entry.value().revision;
   const auto json = parse(entry.value().value);
   const bool failure = json.is_object() && json.value("failure", true);
-  return std::optional(Event{failure ? Event::Kind::failure : Event::Kind::stop, json.is_object() ? json.value("weight", 1) : 1, text_of(json, "text")});
+  return std::optional(Tidings{failure ? Tidings::Kind::failure : Tidings::Kind::stop, json.is_object() ? json.value("weight", 1) : 1,
+                               text_of(json, "text")});
 }
 
 std::string Session::silent_launchers() {
@@ -335,7 +346,8 @@ void Session::farewell() {
   }
   const Deadline until = clock_.now() + kFarewell;
   for (const Launcher& launcher : launchers_) {
-    while (clock_.now() < until && is_alive(launcher.id) && !memory_->watch(bye_key(launcher.id), 0, clock_.now() + milliseconds(50)).ok()) {
+    while (clock_.now() < until && is_alive(launcher.id) &&
+           !memory_->watch(bye_key(launcher.id), 0, clock_.now() + milliseconds(50)).ok()) {
     }
   }
 }

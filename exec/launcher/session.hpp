@@ -19,7 +19,7 @@
 namespace xdc {
 
 // What one launcher tells all others, once a variant runs.
-struct Event {
+struct Tidings {
   enum class Kind { failure, stop };
   Kind kind = Kind::failure;
   int weight = 0;  // of causes the least is told: 0 a rank was killed, 1 it failed, 2 it only lost another
@@ -56,9 +56,9 @@ class Session {
   Result<std::string> meet(const Share& share);
 
   // The first cause stays unless a better one comes.
-  void tell(const std::string& prefix, const Event& event);
+  void tell(const std::string& prefix, const Tidings& event);
   // What was told; nullopt: nothing. Errors: the store is gone, with it the launcher that keeps it.
-  Result<std::optional<Event>> told(const std::string& prefix, uint64_t* revision, Duration patience);
+  Result<std::optional<Tidings>> told(const std::string& prefix, uint64_t* revision, Duration patience);
   // Launchers that no longer answer, and did not say good-bye: "guangzhou ranks 8-11, started by ...". Empty: none known.
   std::string silent_launchers();
 

@@ -45,8 +45,9 @@ Folder::Folder() {
 
 Folder::~Folder() { fs::remove_all(path_); }
 
-Program::Program(const Folder& folder, const std::vector<std::string>& arguments)
-    : out_(folder.file("stdout")), err_(folder.file("stderr")) {
+Program::Program(const Folder& folder, const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                 const std::string& name)
+    : out_(folder.file(name + "stdout")), err_(folder.file(name + "stderr")) {
   std::vector<const char*> argv{XDC_RUN};
   for (const std::string& argument : arguments) {
     argv.push_back(argument.c_str());
@@ -57,6 +58,9 @@ Program::Program(const Folder& folder, const std::vector<std::string>& arguments
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
     ::dup2(::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
+    for (const std::string& variable : environment) {
+      ::putenv(const_cast<char*>(variable.c_str()));
+    }
     if (::chdir(folder.path().c_str()) == 0) {
       ::execv(XDC_RUN, const_cast<char* const*>(argv.data()));
     }

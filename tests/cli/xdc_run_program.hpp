@@ -34,8 +34,10 @@ struct Exit {
 
 class Program {
  public:
-  // Runs xdc-run with these arguments in the folder, which takes its output.
-  Program(const Folder& folder, const std::vector<std::string>& arguments);
+  // Runs xdc-run with these arguments in the folder, which takes its output in files that begin with `name`. `environment` is added to
+  // this process's own ("NAME=value").
+  Program(const Folder& folder, const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
+          const std::string& name = "");
   ~Program();  // kills what still runs
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
