@@ -10,6 +10,7 @@
 #include "core/report/table.hpp"
 #include "exec/cuda/summary.hpp"
 #include "exec/host/steady_clock.hpp"
+#include "exec/launcher/doctor.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
 #include "tools/list_members.hpp"
@@ -27,7 +28,7 @@ struct Options {
   std::string device;
   Variables settings;  // --rank and its like, as given
   std::optional<int64_t> seed;
-  bool explain_environment = false;
+  bool explain_environment = false, doctor = false;
   bool validate_only = false, list_devices = false, list_profiles = false, version = false;
   std::string rank;  // for the launcher's own use
   std::string members_of;
@@ -60,6 +61,8 @@ void declare(CLI::App& app, Options& options) {
   declare_settings(app, options.settings);
   app.add_flag("--explain-env", options.explain_environment,
                "print what command line and environment (XDC_*, PADDLE_*) say about who is started here, and run nothing");
+  app.add_flag("--doctor", options.doctor,
+               "check this machine, with SCENARIO also for its part of that run: ports, peers, clock, certificates, disk; run nothing");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
@@ -254,6 +257,26 @@ int explain_environment(Options& options) {
   return print(stdout, text.value()).ok() ? kDone : kRunFailed;
 }
 
+int examine(Options& options) {
+  const auto request = read_environment(options.settings, relevant_variables());
+  if (!request.ok()) return fail(kBadInput, request.error());
+  std::optional<Plan> plan;
+  if (!options.request.path.empty()) {
+    plan = make_plan(options.request);
+    if (!plan) return kBadInput;
+  }
+  const bool needs_cuda = options.device == "cuda";
+  auto findings = examine_machine(cuda_device_summary(), needs_cuda);
+  if (plan) {
+    const RunSpec& spec = plan->specs.front();
+    const auto placement = place(request.value(), spec.topology, spec.cluster());
+    if (!placement.ok()) return fail(kBadInput, placement.error());
+    for (Finding& finding : examine_run(spec, placement.value(), "checkpoints")) findings.push_back(std::move(finding));
+  }
+  const auto printed = print(stdout, describe(findings));
+  return printed.ok() && is_fit(findings) ? kDone : kRunFailed;
+}
+
 int dispatch(Options& options) {
   if (options.version) {
     return print(stdout, fmt::format("xdc-run {}\n", program_version())).ok() ? kDone : kRunFailed;
@@ -266,6 +289,7 @@ int dispatch(Options& options) {
     return print(stdout, members.value()).ok() ? kDone : kRunFailed;
   }
   if (options.explain_environment) return explain_environment(options);
+  if (options.doctor) return examine(options);
   if (options.request.path.empty()) {
     fmt::print(stderr, "xdc-run: which scenario? Try scenarios/quickstart.toml, or --help\n");
     return kBadInput;

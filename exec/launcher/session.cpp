@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -53,8 +54,8 @@ std::string text_of(const nlohmann::json& json, const char* key) {
 bool may_write(const std::vector<std::string>& names, std::string_view key) {
   const auto slash = key.find('/');
   const auto rest = slash == std::string_view::npos ? key : key.substr(slash + 1);
-  const bool launchers_own =
-      key.starts_with("alive/") || key.starts_with("bye/") || rest == "start" || rest == "event" || rest.starts_with("share/");
+  const bool launchers_own = key.starts_with("alive/") || key.starts_with("bye/") || rest == "start" || key == kClockKey ||
+                             rest == "event" || rest.starts_with("share/");
   return !launchers_own || std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("launcher."); });
 }
 
@@ -120,6 +121,15 @@ Status Session::check_signal() const {
 bool Session::is_alive(const std::string& launcher) {
   const auto entry = store().get(alive_key(launcher), clock_.now() + kShort);
   return entry.ok() && entry.value();
+}
+
+void Session::tell_time() {
+  if (memory_) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::string text = fmt::format("{}", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    // Nothing can fail in memory, and nobody waits for it.
+    [[maybe_unused]] const auto written = memory_->put_if(kClockKey, text, kAnyRevision, nullptr, kNoDeadline);
+  }
 }
 
 Result<std::string> Session::meet(const Share& share) {
@@ -225,6 +235,7 @@ Result<std::string> Session::gather(const Share& share, Deadline deadline) {
     auto entry = memory_->watch(key, 0, clock_.now());
     while (!entry.ok() && clock_.now() < deadline) {
       XDC_TRY(check_signal());
+      tell_time();
       // Somebody else may have refused: who came twice.
       XDC_TRY_ASSIGN(const auto refused, memory_->get(start_key(share.prefix), kNoDeadline));
       if (refused) {
@@ -308,6 +319,7 @@ void Session::tell(const std::string& prefix, const Tidings& event) {
 }
 
 Result<std::optional<Tidings>> Session::told(const std::string& prefix, uint64_t* revision, Duration patience) {
+  tell_time();
   const auto entry = store().watch(event_key(prefix), *revision, clock_.now() + patience);
   if (!entry.ok() && entry.error().code == ErrorCode::timeout) {
     return std::optional<Tidings>();

@@ -26,6 +26,9 @@ struct Tidings {
   std::string text;
 };
 
+// Where the keeper of a store leaves its wall-clock time, in ns, several times a second: `xdc-run --doctor` compares.
+inline constexpr char kClockKey[] = "clock";
+
 class Session {
  public:
   // Keeps the store, or will reach it. Errors: failed, with the owner of a taken port; invalid, for certificates.
@@ -79,6 +82,7 @@ class Session {
   Status publish_start(const Share& share, const std::string& run, const std::string& refusal);
   Status check_signal() const;
   bool is_alive(const std::string& launcher);
+  void tell_time();
 
   const SignalWatch signals_;  // before any thread
   const Placement placement_;
