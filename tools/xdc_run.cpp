@@ -29,7 +29,7 @@ struct Options {
   Variables settings;  // --rank and its like, as given
   std::optional<int64_t> seed;
   bool explain_environment = false, doctor = false;
-  bool validate_only = false, list_devices = false, list_profiles = false, version = false;
+  bool without_waiting = false, validate_only = false, list_devices = false, list_profiles = false, version = false;
   std::string rank;  // for the launcher's own use
   std::string members_of;
   int servers = 0;
@@ -63,6 +63,8 @@ void declare(CLI::App& app, Options& options) {
                "print what command line and environment (XDC_*, PADDLE_*) say about who is started here, and run nothing");
   app.add_flag("--doctor", options.doctor,
                "check this machine, with SCENARIO also for its part of that run: ports, peers, clock, certificates, disk; run nothing");
+  app.add_flag("--rehearse-without-waiting", options.without_waiting,
+               "with payload = \"phantom\": do not wait for computations either; what a step still takes is exchange and program");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
@@ -80,6 +82,8 @@ int fail(ExitCode code, const Error& error) {
   fmt::print(stderr, "xdc-run: {}\n", error.message);
   return code;
 }
+
+bool is_rehearsal(const RunSpec& spec) { return spec.payload == PayloadKind::phantom; }
 
 // Says which device is used, and why that one.
 Result<std::string> choose_device(const Options& options, const RunSpec& spec) {
@@ -99,12 +103,17 @@ Result<std::string> choose_device(const Options& options, const RunSpec& spec) {
   return fmt::format("device cpu, {}; {}", why, describe_numerics());
 }
 
-Status check_payload(const RunSpec& spec) {
-  if (spec.payload == PayloadKind::phantom) {
-    return Error{ErrorCode::unsupported,
-                 "payload = \"phantom\" has no contents to train with: simulate it with xdc-sim, or add --set payload=real"};
+// A rehearsal computes nothing, so no device of this machine matters.
+Result<std::string> describe_rehearsal(const Options& options, const RunSpec& spec) {
+  if (!options.device.empty()) {
+    return Error{
+        ErrorCode::invalid,
+        fmt::format("--device {}: payload = \"phantom\" computes nothing; leave it out, or add --set payload=real", options.device)};
   }
-  return ok_status();
+  return fmt::format("a rehearsal (payload = \"phantom\"): bytes of the right size travel, {}; there is no loss and no accuracy",
+                     options.without_waiting
+                         ? "and computations take no time (--rehearse-without-waiting)"
+                         : fmt::format("and computations are waited for as modelled for the devices of {}", spec.topology.path));
 }
 
 std::vector<std::string> rank_arguments(const Options& options, const RunSpec& spec) {
@@ -112,11 +121,13 @@ std::vector<std::string> rank_arguments(const Options& options, const RunSpec& s
   for (const std::string& set : options.request.sets) {
     arguments.insert(arguments.end(), {"--set", set});
   }
+  if (options.without_waiting) arguments.emplace_back("--rehearse-without-waiting");
   return arguments;
 }
 
 int run_rank(const Options& options, const Plan& plan) {
-  const auto rank = read_rank_options(options.rank);
+  auto rank = read_rank_options(options.rank);
+  if (rank.ok()) rank.value().waits_for_computation = !options.without_waiting;
   return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
 }
 
@@ -208,7 +219,8 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
   auto session = Session::open(placements.front(), patience);
   if (!session.ok()) return fail(session.error().code == ErrorCode::invalid ? kBadInput : kRunFailed, session.error());
   RunReport report = report_head("xdc-run", plan);
-  report.cost_profile_charged = false;
+  report.cost_profile_charged = is_rehearsal(plan.specs.front());
+  if (is_rehearsal(plan.specs.front())) report.rehearsal_waits = !options.without_waiting;
   std::vector<std::string> names;
   for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
   ProgressBar bar(names);
@@ -297,8 +309,12 @@ int dispatch(Options& options) {
   if (options.seed) options.request.sets.push_back(fmt::format("seed={}", *options.seed));
   auto plan = make_plan(options.request);
   if (!plan) return kBadInput;
-  // What travels is the model that is trained: its bytes are held to its own closed form.
-  for (auto& spec : plan->specs) spec.plan.counts_planned = false;
+  const bool rehearsal = is_rehearsal(plan->specs.front());
+  if (options.without_waiting && !rehearsal) {
+    return fail(kBadInput, {ErrorCode::invalid, "--rehearse-without-waiting: this is no rehearsal; --set payload=phantom makes it one"});
+  }
+  // What travels is the model that is trained: its bytes are held to its own closed form. A rehearsal sends those of the profile.
+  for (auto& spec : plan->specs) spec.plan.counts_planned = rehearsal;
   if (!options.rank.empty()) return run_rank(options, *plan);
   if (options.validate_only) {
     const auto printed = print(stdout, describe_plan(*plan));
@@ -311,8 +327,7 @@ int dispatch(Options& options) {
   if (request.value().allow_mismatch) {
     if (const Status known = check_allowed(request.value().allow_mismatch->value); !known.ok()) return fail(kBadInput, known.error());
   }
-  if (const Status real = check_payload(plan->specs.front()); !real.ok()) return fail(kBadInput, real.error());
-  const auto device = choose_device(options, plan->specs.front());
+  const auto device = rehearsal ? describe_rehearsal(options, plan->specs.front()) : choose_device(options, plan->specs.front());
   if (!device.ok()) return fail(kBadInput, device.error());
   fmt::print(stderr, "xdc-run: {}\n", device.value());
   fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",
@@ -321,7 +336,7 @@ int dispatch(Options& options) {
   for (const auto& spec : plan->specs) {
     if (spec.profile != nullptr) profiles.insert(spec.profile->name);
   }
-  if (!profiles.empty()) {
+  if (!profiles.empty() && !rehearsal) {
     fmt::print(stderr, "xdc-run: the cost profile {} is not charged: bytes and time are those of the model that is trained\n",
                fmt::join(profiles, ", "));
   }

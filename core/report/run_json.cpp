@@ -150,6 +150,7 @@ std::string to_json(const RunReport& report) {
            {"cost_profile_charged", !report.cost_profile.empty() && report.cost_profile_charged},
            {"data", report.data},
            {"datacenters", report.datacenters}};
+  out["rehearsal"] = report.rehearsal_waits ? Json{{"waits_for_computation", *report.rehearsal_waits}} : Json(nullptr);
   out["target"] = report.target ? Json{{"metric", report.target->metric}, {"value", report.target->value}} : Json(nullptr);
   if (!report.simulator.empty()) {
     auto options = Json::object();

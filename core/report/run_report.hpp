@@ -160,6 +160,8 @@ struct RunReport {
   std::string payload, numerics, model, data;
   std::string cost_profile;          // whose time and bytes are charged; empty: the model's own
   bool cost_profile_charged = true;  // false: a world that sends the model's own bytes and takes its own time
+  // A rehearsal: bytes really travel, and arithmetic is waited for as modelled (true) or left out (false). nullopt: none.
+  std::optional<bool> rehearsal_waits;
   std::vector<std::string> datacenters;
   std::optional<TargetReport> target;  // nullopt: none, or the variants have different ones
   std::string simulator;               // "simgrid", or empty

@@ -258,7 +258,11 @@ std::string head_line(const RunReport& report, const Finished& variants, const P
   auto rest = ": " + subject(report);
   if (!variants.empty()) rest += fmt::format(", {} ranks in {} datacenters", variants.front()->ranks, report.datacenters.size());
   rest += fmt::format(", seed {}", report.seed);
-  if (report.payload == "phantom") rest += ", phantom payload: time and bytes without arithmetic";
+  if (report.rehearsal_waits) {
+    rest += *report.rehearsal_waits ? ", a rehearsal: real bytes without contents, computations waited for as modelled"
+                                    : ", a rehearsal: real bytes without contents, computations left out";
+  } else if (report.payload == "phantom")
+    rest += ", phantom payload: time and bytes without arithmetic";
   if (report.numerics == "native") rest += ", native arithmetic";
   return pen(Ink::bold, report.scenario) + rest + "\n\n";
 }

@@ -38,6 +38,7 @@ struct Operation {
   std::byte* data = nullptr;
   size_t size = 0;
   Traffic traffic = Traffic::payload;
+  bool phantom = false;  // `data` is null: zeros are sent, and what comes is dropped, whatever its size
 
   size_t done = 0;       // bytes handed to gRPC, or received
   int borrowed = 0;      // slices of `data` that gRPC still holds, and copies into it under way

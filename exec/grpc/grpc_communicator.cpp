@@ -115,11 +115,8 @@ std::shared_ptr<Operation> GrpcCommunicator::make_operation(Rank peer, Bytes pay
   operation->peer = peer;
   operation->data = payload.data;
   operation->size = payload.size;
-  if (payload.phantom() && payload.size > 0) {
-    operation->error =
-        Error{ErrorCode::unsupported, fmt::format("{}: a phantom of {} bytes cannot travel over a real network; use payload = \"real\"",
-                                                  state_->describe_channel(), payload.size)};
-  } else if (payload.space == Space::device && !device_memory_is_host_) {
+  operation->phantom = payload.phantom() && payload.size > 0;
+  if (!operation->phantom && payload.space == Space::device && !device_memory_is_host_) {
     operation->error = Error{ErrorCode::unsupported,
                              fmt::format("{}: device memory must be copied to pinned memory to be sent", state_->describe_channel())};
   }
@@ -132,6 +129,9 @@ WorkPtr GrpcCommunicator::isend(Rank to, const ControlWords& control, Bytes payl
   operation->sending = true;
   operation->control_sent = control;
   operation->traffic = wire.traffic;
+  if (operation->phantom) {
+    operation->size = static_cast<size_t>(wire.bytes);
+  }
   std::unique_lock lock(state_->mutex);
   if (!state_->broken && !operation->error) {
     state_->out[static_cast<size_t>(to)]->send(lock, operation);

@@ -119,6 +119,9 @@ bool Inbound::advance(std::unique_lock<std::mutex>& lock) {
     return false;
   }
   const std::shared_ptr<Operation> operation = posted_.front();
+  if (!ended_ && header_ && operation->phantom) {
+    operation->size = header_->payload_bytes;  // a phantom takes what is charged for it
+  }
   if (!ended_ && header_ && header_->payload_bytes != operation->size) {
     end(ErrorCode::failed, fmt::format("sent a payload of {} bytes where {} were expected", header_->payload_bytes, operation->size));
   }
@@ -179,7 +182,7 @@ void Inbound::take_payload(std::unique_lock<std::mutex>& lock, Operation& operat
   const size_t n = whole ? arrived_slices_.front().size() - front_taken_ : operation.size - operation.done;
   grpc::Slice slice = arrived_slices_.front();  // a reference more
   const size_t from = front_taken_;
-  std::byte* to = operation.data + operation.done;
+  std::byte* to = operation.phantom ? nullptr : operation.data + operation.done;
   front_taken_ += n;
   grpc::Slice used_up;
   if (whole) {
@@ -190,7 +193,7 @@ void Inbound::take_payload(std::unique_lock<std::mutex>& lock, Operation& operat
   unclaimed_ -= n;
   ++operation.borrowed;
   lock.unlock();
-  if (n > 0) {
+  if (n > 0 && to != nullptr) {
     std::memcpy(to, slice.begin() + from, n);
   }
   slice = grpc::Slice();

@@ -23,6 +23,9 @@ grpc::ChannelArguments bulk_arguments() {
   return arguments;
 }
 
+// What a phantom sends, piece by piece.
+std::array<std::byte, kChunkBytes> zeros{};
+
 // What gRPC's reference to borrowed memory keeps alive.
 struct Loan {
   std::shared_ptr<Outbound> stream;
@@ -127,7 +130,7 @@ void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
       auto* at = const_cast<uint8_t*>(front.begin());  // ours alone so far
       std::memcpy(at, header.data(), header.size());
       if (copied && operation->size > 0) {
-        std::memcpy(at + header.size(), operation->data, operation->size);
+        std::memcpy(at + header.size(), operation->phantom ? zeros.data() : operation->data, operation->size);
       }
       slices[used++] = std::move(front);
     }
@@ -136,7 +139,7 @@ void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
       ++operation->borrowed;
       auto* loan = new Loan{shared_from_this(), operation};
       handed_to_grpc(loan);
-      slices[used++] = grpc::Slice(operation->data + operation->done, n, &Outbound::let_go, loan);
+      slices[used++] = grpc::Slice(operation->phantom ? zeros.data() : operation->data + operation->done, n, &Outbound::let_go, loan);
     }
     operation->done += n;
     if (operation->done == operation->size) {

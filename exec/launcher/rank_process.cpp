@@ -13,6 +13,7 @@
 
 #include "core/base/log.hpp"
 #include "core/math/cpu_kernels.hpp"
+#include "core/math/null_kernels.hpp"
 #include "core/math/numerics.hpp"
 #include "core/rank_main/rank_main.hpp"
 #include "core/rank_main/run_state.hpp"
@@ -21,6 +22,7 @@
 #include "exec/host/cpu_device.hpp"
 #include "exec/host/file_storage.hpp"
 #include "exec/host/json_trace.hpp"
+#include "exec/host/rehearsal_device.hpp"
 #include "exec/host/thread_lanes.hpp"
 #include "exec/launcher/child_process.hpp"
 #include "exec/launcher/launcher.hpp"
@@ -96,6 +98,29 @@ class ProgressTrace final : public Trace {
   const int fd_;
 };
 
+// What this rank computes with: a processor, or in a rehearsal what stands for the device of the topology.
+class Computer {
+ public:
+  Computer(const RunSpec& spec, const RankOptions& options, Clock& clock) {
+    if (spec.payload == PayloadKind::real) {
+      kernels_ = std::make_unique<CpuKernels>();
+      device_ = std::make_unique<CpuDevice>("cpu", *kernels_);
+      return;
+    }
+    const Member& member = spec.cluster().members[static_cast<size_t>(options.member)];
+    const auto& devices = member.role == Role::worker ? spec.devices : spec.server_devices;
+    const DeviceSpec& model = devices[static_cast<size_t>(member.datacenter)];
+    kernels_ = std::make_unique<NullKernels>();
+    device_ = std::make_unique<RehearsalDevice>(
+        RehearsalDevice::Model{model.name, model.flops_per_s, model.memory_bandwidth, options.waits_for_computation}, clock, *kernels_);
+  }
+  Device& device() const { return *device_; }
+
+ private:
+  std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<Device> device_;
+};
+
 Status run_rank(const RunSpec& spec, const RankOptions& options) {
   SteadyClock clock(options.origin_ns);
   const Cluster& cluster = spec.cluster();
@@ -110,8 +135,7 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   }
   GrpcStore whole_store({options.store, options.keeper, security ? &*security : nullptr}, clock);
   PrefixedStore store(whole_store, options.prefix);
-  CpuKernels kernels;
-  CpuDevice device("cpu", kernels);
+  const Computer computer(spec, options, clock);
   FileStorage storage("checkpoints");
   XDC_TRY_ASSIGN(const EventFile events, EventFile::open(options.log_directory, short_name(cluster, options.member)));
   const Member& member = cluster.members[static_cast<size_t>(options.member)];
@@ -121,7 +145,7 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
                                    store, clock.now() + spec.start_timeout));
   ProgressTrace progress(spec, lines, ChildProcess::kInheritedFd);
   Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
-  Env env{clock, lanes, *fabric, device, store, storage, trace, stop_flag};
+  Env env{clock, lanes, *fabric, computer.device(), store, storage, trace, stop_flag};
   return rank_main(env, spec, options.member);
 }
 
@@ -151,8 +175,17 @@ Result<RankOptions> read_rank_options(const std::string& text) {
   if (!complete) {
     return Error{ErrorCode::invalid, fmt::format("{} is for the launcher's own use", kRankOption)};
   }
-  return RankOptions{json["member"], json["store"],  json["origin_ns"], json["digest"],        json["log_directory"],
-                     json["run"],    json["prefix"], json["listen"],    json["tls_directory"], json["keeper"]};
+  return RankOptions{json["member"],
+                     json["store"],
+                     json["origin_ns"],
+                     json["digest"],
+                     json["log_directory"],
+                     json["run"],
+                     json["prefix"],
+                     json["listen"],
+                     json["tls_directory"],
+                     json["keeper"],
+                     true};
 }
 
 int run_rank_process(const RunSpec& spec, const RankOptions& options) {

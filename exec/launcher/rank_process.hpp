@@ -19,6 +19,7 @@ struct RankOptions {
   std::string listen;         // "10.1.0.1:6170"; port 0: a free one
   std::string tls_directory;  // empty: plaintext
   std::string keeper;         // the name in the store's certificate
+  bool waits_for_computation = true;  // in a rehearsal; from the command line of the rank
 };
 
 // As options of the program's command line, and back. The names are not for users.

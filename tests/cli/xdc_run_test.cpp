@@ -74,7 +74,6 @@ TEST_CASE("xdc-run refuses bad input with exit code 2 and says what is wrong", "
       {{kQuickstart, "--set", "train.stopp=1"}, "stopp"},
       {{kQuickstart, "--device", "abacus"}, "abacus"},
       {{kQuickstart, "--device", "cuda"}, "--device cpu"},
-      {{kQuickstart, "--set", "payload=phantom"}, "xdc-sim"},
       {{kQuickstart, "--json", folder.file("no/such/folder.json")}, "folder.json"},
       {{kQuickstart, "--log-dir", "/proc/no"}, "--log-dir"},
       {{kQuickstart, "--rank-process", "{}"}, "launcher's own"},

@@ -8,8 +8,10 @@
 #include <limits>
 
 #include "core/math/cpu_kernels.hpp"
+#include "core/math/null_kernels.hpp"
 #include "exec/host/cpu_device.hpp"
 #include "exec/host/json_trace.hpp"
+#include "exec/host/rehearsal_device.hpp"
 #include "exec/host/thread_lanes.hpp"
 
 // Sanitizers end the program at an impossible allocation unless told that it is expected.
@@ -108,6 +110,33 @@ TEST_CASE("a device copies, clears and reads scalars, and its events are done at
   device.charge(stream, {1e9, 1e9});
   device.clear(stream, b->bytes());
   REQUIRE(device.read_scalar(stream, Tensor::flat(b->bytes(), DType::f32, 1)) == 0.0F);
+}
+
+TEST_CASE("a rehearsal's device takes the time that is charged and no memory, streams side by side", "[exec]") {
+  SteadyClock clock;
+  NullKernels kernels;
+  RehearsalDevice device({"slow", 1e9, 1e9, true}, clock, kernels);
+  const auto huge = device.allocate(Space::device, size_t{1} << 45).value();
+  REQUIRE(huge->bytes().phantom());
+  const Stream first = device.make_stream("first"), second = device.make_stream("second");
+  const TimePoint start = clock.now();
+  device.charge(first, {20e6, 1e6});  // 20 ms, by its operations
+  device.charge(first, {1e6, 30e6});  // and 30 ms, by its bytes
+  device.charge(second, {50e6, 0});
+  REQUIRE(device.wait(device.record(first), start + milliseconds(5)).error().code == ErrorCode::timeout);
+  REQUIRE(device.wait(device.record(first), kNoDeadline).ok());
+  REQUIRE(clock.now() - start >= milliseconds(50));
+  REQUIRE(device.wait(device.record(second), kNoDeadline).ok());
+  REQUIRE(device.read_scalar(first, Tensor::flat(huge->bytes().slice(0, 4), DType::f32, 1)) == std::nullopt);
+}
+
+TEST_CASE("a rehearsal that does not wait has done everything at once", "[exec]") {
+  SteadyClock clock;
+  NullKernels kernels;
+  RehearsalDevice device({"slow", 1, 1, false}, clock, kernels);
+  const Stream stream = device.make_stream("only");
+  device.charge(stream, {1e18, 1e18});
+  REQUIRE(device.wait(device.record(stream), clock.now()).ok());
 }
 
 TEST_CASE("events are JSON lines and odd text stays inside its quotes", "[exec]") {
