@@ -96,12 +96,17 @@ Status Session::start() {
     XDC_TRY_ASSIGN(server_, StoreServer::start(*memory_, clock_, {placement_.store, security, may_write}));
     store_address_ = server_->address();
   } else {
-    patient_ =
-        std::make_unique<GrpcStore>(GrpcStore::Options{placement_.store, placement_.keeper, security, start_timeout_ + seconds(1)}, clock_);
+    reach_again();
     remote_ = std::make_unique<GrpcStore>(GrpcStore::Options{placement_.store, placement_.keeper, security, kRefused}, clock_);
     store_address_ = placement_.store;
   }
   return ok_status();
+}
+
+// A channel of gRPC whose first connection was refused tries again only seconds later, whatever its settings say; a new one at once.
+void Session::reach_again() {
+  patient_ = std::make_unique<GrpcStore>(
+      GrpcStore::Options{placement_.store, placement_.keeper, security_ ? &*security_ : nullptr, start_timeout_ + seconds(1)}, clock_);
 }
 
 Store& Session::store() {
@@ -156,13 +161,16 @@ Status Session::put_share(const Share& share, Deadline deadline) {
                             {"members", describe_members(share.cluster, share.here)},
                             {"facts", share.facts},
                             {"allowed", share.allowed}};
-  Store& patient = memory_ ? static_cast<Store&>(*memory_) : *patient_;
+  const auto patient = [this]() -> Store& { return memory_ ? static_cast<Store&>(*memory_) : *patient_; };
   const auto within_slices = [&](const auto& call) -> Status {
     for (;;) {
       XDC_TRY(check_signal());
       const Status status = call(std::min(deadline, clock_.now() + kSlice));
       if (status.ok() || status.error().code != ErrorCode::timeout) {
         return status;
+      }
+      if (!lease_ && patient_) {
+        reach_again();
       }
       if (clock_.now() >= deadline) {
         return Error{ErrorCode::timeout,
@@ -174,23 +182,23 @@ Status Session::put_share(const Share& share, Deadline deadline) {
   };
   if (!lease_ && !alone()) {
     XDC_TRY(within_slices([&](Deadline until) -> Status {
-      XDC_TRY_ASSIGN(lease_, patient.lease(kAlive, until));
+      XDC_TRY_ASSIGN(lease_, patient().lease(kAlive, until));
       return ok_status();
     }));
-    XDC_TRY(
-        within_slices([&](Deadline until) { return patient.put_if(alive_key(id_), where_, kAnyRevision, lease_.get(), until).status(); }));
+    XDC_TRY(within_slices(
+        [&](Deadline until) { return patient().put_if(alive_key(id_), where_, kAnyRevision, lease_.get(), until).status(); }));
   }
   for (const MemberId member : share.here) {
     XDC_TRY(within_slices([&](Deadline until) -> Status {
       const std::string key = share_key(share.prefix, member);
-      XDC_TRY_ASSIGN(const uint64_t written, patient.put_if(key, json.dump(), 0, nullptr, until));
-      XDC_TRY_ASSIGN(const auto there, patient.get(key, until));
+      XDC_TRY_ASSIGN(const uint64_t written, patient().put_if(key, json.dump(), 0, nullptr, until));
+      XDC_TRY_ASSIGN(const auto there, patient().get(key, until));
       const std::string owner = there ? text_of(parse(there->value), "launcher") : "";
       if (written != 0 || owner == id_) {
         return ok_status();
       }
       if (there && !is_alive(owner)) {  // it was killed before the run began, and this one takes its place
-        XDC_TRY_ASSIGN(const uint64_t replaced, patient.put_if(key, json.dump(), there->revision, nullptr, until));
+        XDC_TRY_ASSIGN(const uint64_t replaced, patient().put_if(key, json.dump(), there->revision, nullptr, until));
         if (replaced != 0) {
           return ok_status();
         }

@@ -83,6 +83,7 @@ class Session {
   Status check_signal() const;
   bool is_alive(const std::string& launcher);
   void tell_time();
+  void reach_again();
 
   const SignalWatch signals_;  // before any thread
   const Placement placement_;
