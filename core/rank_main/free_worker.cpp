@@ -98,6 +98,7 @@ class FreeWorker {
     ++trainee_.report.rounds_exchanged;
     XDC_TRY(check_weights(echoed, own.samples, number));
     if (own.stop_votes > 0) {
+      trainee_.trained.clear();  // nobody applied it: it is no step of the report
       // What came with the answer are the parameters that all end with.
       state.advance();
       return false;

@@ -146,7 +146,7 @@ TEST_CASE("a mismatch that can change results cannot be allowed, and one that is
   }
 }
 
-TEST_CASE("--explain-env says who is started where, and from whom it knows") {
+TEST_CASE("option --explain-env says who is started where, and from whom it knows") {
   Site site;
   auto program = site.start("explained", {"--explain-env", "--variant", "ps"}, {"XDC_DATACENTER=shanghai", "FLAGS_selected_gpus=1"});
   const auto exit = program->wait(kLong);
