@@ -249,10 +249,6 @@ Result<std::vector<Placement>> place_all(const Request& request, const Plan& pla
     if (!placement.ok()) return plan.specs.size() > 1 ? with_context(placement.error(), spec.variant) : placement.error();
     placements.push_back(std::move(placement).value());
   }
-  if (!placements.front().tls_directory.empty()) {
-    return Error{ErrorCode::unsupported,
-                 fmt::format("certificates were asked for ({}), and members cannot use them yet", placements.front().tls_directory)};
-  }
   return placements;
 }
 

@@ -19,7 +19,7 @@ inline constexpr int64_t kLeastMtu = 576;           // every host takes packets 
 inline constexpr int64_t kMostMtu = 65'535;         // the longest IPv4 packet
 
 // What stands around a payload inside the byte stream: as exec/grpc sends it, without TLS.
-inline constexpr int64_t kMessageHeaderBytes = 56;              // exec/grpc/frame.hpp, control words included
+inline constexpr int64_t kMessageHeaderBytes = 72;              // before each: exec/grpc/frame.hpp, control words included
 inline constexpr int64_t kGrpcMessageBytes = int64_t{2} << 20;  // a payload is cut into gRPC messages of this: exec/grpc/tuning.hpp
 inline constexpr int64_t kGrpcPrefixBytes = 5;                  // before each: gRPC over HTTP/2, Length-Prefixed-Message
 inline constexpr int64_t kHttp2FrameBytes = int64_t{1} << 20;   // longest DATA frame: exec/grpc/tuning.hpp

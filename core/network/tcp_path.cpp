@@ -46,7 +46,7 @@ Route route_between(const Topology& topology, int from, int to) {
 int64_t TcpPath::wire_bytes(int64_t payload_bytes) const {
   XDC_CHECK(payload_bytes >= 0);
   const int64_t messages = std::max<int64_t>(1, parts(payload_bytes, kGrpcMessageBytes));
-  const int64_t framed = payload_bytes + kMessageHeaderBytes + messages * kGrpcPrefixBytes;
+  const int64_t framed = payload_bytes + messages * (kMessageHeaderBytes + kGrpcPrefixBytes);
   const int64_t stream_bytes = framed + parts(framed, kHttp2FrameBytes) * kHttp2HeaderBytes;
   const int64_t wire = stream_bytes + parts(stream_bytes, segment_bytes) * kSegmentHeaders;
   return loss > 0 ? static_cast<int64_t>(std::ceil(static_cast<double>(wire) / (1 - loss))) : wire;

@@ -40,9 +40,10 @@ struct Operation {
   Traffic traffic = Traffic::payload;
   bool phantom = false;  // `data` is null: zeros are sent, and what comes is dropped, whatever its size
 
-  size_t done = 0;       // bytes handed to gRPC, or received
-  int borrowed = 0;      // slices of `data` that gRPC still holds, and copies into it under way
-  bool written = false;  // sending: gRPC has taken all of it
+  size_t done = 0;       // bytes taken for sending, or received
+  int pieces = 0;        // sending: of those
+  int borrowed = 0;      // slices of `data` that gRPC still holds, and copies from or into it under way
+  bool written = false;  // sending: gRPC, or the window of a line that resumes, has all of it
   bool finished = false;
   std::optional<Error> error;
   TimePoint failed_at;  // when there was an error

@@ -114,6 +114,8 @@ std::vector<std::string> peer_names(const grpc::AuthContext& context) {
   return names;
 }
 
+bool refused(const std::string& message) { return has(message, "Connection refused"); }
+
 bool handshake_failed(const std::string& message) { return !meaning_of(message).empty(); }
 
 std::string explain_handshake(const std::string& message) {

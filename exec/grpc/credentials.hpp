@@ -23,6 +23,8 @@ grpc::ChannelArguments channel_arguments(const Security* security, const std::st
 // The names in the certificate of the other side, "rank3.beijing"; none in plaintext.
 std::vector<std::string> peer_names(const grpc::AuthContext& context);
 
+// Does this message of a failed call say that nobody listens there?
+bool refused(const std::string& message);
 // Is this message of a failed call about the papers, so that trying again is of no use?
 bool handshake_failed(const std::string& message);
 // The same message, with what it means in front where it is about a handshake.

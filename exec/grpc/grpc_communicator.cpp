@@ -21,7 +21,8 @@ class GrpcWork final : public Work {
                   "a message is dropped while it is on its way");
     const auto peer = static_cast<size_t>(operation_->peer);
     if (operation_->sending && operation_->borrowed > 0 && peer < state_->out.size() && state_->out[peer]) {
-      state_->out[peer]->sever();
+      const auto stream = state_->out[peer];
+      stream->sever(lock);
     }
     state_->changed.wait(lock, [this] { return operation_->borrowed == 0; });
   }
@@ -54,59 +55,55 @@ Error describe_timeout(const ChannelState& state, std::span<Work* const> works) 
 }  // namespace
 
 void break_channel(ChannelState& state, Error error) {
-  std::vector<std::shared_ptr<Outbound>> out;
-  std::vector<std::shared_ptr<Inbound>> in;
-  grpc::Status why;
-  {
-    const std::lock_guard lock(state.mutex);
-    if (!state.broken) {
-      state.broken = std::move(error);
-    }
-    why = {state.broken->code == ErrorCode::timeout ? grpc::StatusCode::DEADLINE_EXCEEDED : grpc::StatusCode::ABORTED,
-           state.broken->message};
-    out = state.out;
-    in = state.in;
-    state.changed.notify_all();
+  std::unique_lock lock(state.mutex);
+  if (!state.broken) {
+    state.broken = std::move(error);
   }
+  state.changed.notify_all();
+  const grpc::Status why{state.broken->code == ErrorCode::timeout ? grpc::StatusCode::DEADLINE_EXCEEDED : grpc::StatusCode::ABORTED,
+                         state.broken->message};
+  const auto out = state.out;
   for (const auto& stream : out) {
     if (stream) {
-      stream->sever();
+      stream->sever(lock);
     }
   }
-  for (const auto& stream : in) {
-    if (stream) {
-      stream->finish(why);
-    }
-  }
+  finish_inbound(state, lock, why);
 }
 
-GrpcCommunicator::GrpcCommunicator(std::shared_ptr<ChannelState> state, bool device_memory_is_host, std::function<void()> closed)
-    : state_(std::move(state)), device_memory_is_host_(device_memory_is_host), closed_(std::move(closed)) {}
-
-GrpcCommunicator::~GrpcCommunicator() {
-  std::unique_lock lock(state_->mutex);
-  const bool broken = state_->broken.has_value();
-  state_->closed = true;
-  const auto out = state_->out;
-  const auto in = state_->in;
-  if (!broken) {
-    for (const auto& stream : out) {
-      if (stream) {
-        stream->close(lock);
-      }
+void finish_inbound(ChannelState& state, std::unique_lock<std::mutex>& lock, const grpc::Status& why) {
+  std::vector<std::shared_ptr<InStream>> streams;
+  for (const auto& peer : state.in) {
+    if (peer) {
+      const auto of_peer = peer->streams();
+      streams.insert(streams.end(), of_peer.begin(), of_peer.end());
     }
   }
   lock.unlock();
-  if (broken) {
+  for (const auto& stream : streams) {
+    stream->finish(why);
+  }
+  lock.lock();
+}
+
+GrpcCommunicator::GrpcCommunicator(std::shared_ptr<ChannelState> state, bool device_memory_is_host)
+    : state_(std::move(state)), device_memory_is_host_(device_memory_is_host) {}
+
+GrpcCommunicator::~GrpcCommunicator() {
+  std::unique_lock lock(state_->mutex);
+  state_->closed = true;
+  if (state_->broken) {
+    lock.unlock();
     break_channel(*state_, {ErrorCode::aborted, "closed"});
-  } else {
-    for (const auto& stream : in) {
-      if (stream) {
-        stream->finish(grpc::Status::OK);
-      }
+    return;
+  }
+  const auto out = state_->out;
+  for (const auto& stream : out) {
+    if (stream) {
+      stream->close(lock);
     }
   }
-  closed_();
+  finish_inbound(*state_, lock, grpc::Status::OK);
 }
 
 std::shared_ptr<Operation> GrpcCommunicator::make_operation(Rank peer, Bytes payload) const {

@@ -1,14 +1,15 @@
 // How does a lane use a channel over gRPC? Posts, waits, gives up; gRPC's own threads do the moving.
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include "exec/grpc/channel_state.hpp"
 
 namespace xdc {
 
 class GrpcCommunicator final : public Communicator {
  public:
-  // `closed` hears when the owner lets go; the streams may still have to say good-bye.
-  GrpcCommunicator(std::shared_ptr<ChannelState> state, bool device_memory_is_host, std::function<void()> closed);
+  GrpcCommunicator(std::shared_ptr<ChannelState> state, bool device_memory_is_host);
   ~GrpcCommunicator() override;
 
   Rank rank() const override { return state_->self; }
@@ -23,10 +24,11 @@ class GrpcCommunicator final : public Communicator {
 
   const std::shared_ptr<ChannelState> state_;
   const bool device_memory_is_host_;
-  const std::function<void()> closed_;
 };
 
 // Breaks the channel with `error` unless it is broken already, and ends its streams: peers see this member lost. Any lane.
 void break_channel(ChannelState& state, Error error);
+// Ends the streams from all peers. The lock is the channel's, held; it is let go meanwhile.
+void finish_inbound(ChannelState& state, std::unique_lock<std::mutex>& lock, const grpc::Status& why);
 
 }  // namespace xdc

@@ -4,10 +4,12 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <set>
 #include <thread>
 
 #include "core/base/digest.hpp"
+#include "core/base/log.hpp"
 #include "exec/grpc/addresses.hpp"
 #include "exec/grpc/credentials.hpp"
 #include "exec/grpc/grpc_communicator.hpp"
@@ -43,11 +45,12 @@ class GrpcFabric::Impl {
 
  private:
   void listen();
-  void on_arrived(const std::shared_ptr<Inbound>& call, bool ok);
-  void place(const std::shared_ptr<Inbound>& call, const Inbound::Caller& caller);
+  void on_arrived(const std::shared_ptr<InStream>& call, bool ok);
+  void place(const std::shared_ptr<InStream>& call, const InStream::Caller& caller);
   Status open_channel(const std::shared_ptr<ChannelState>& state, Deadline deadline);
   Status wait_open(ChannelState& state, Deadline deadline);
   void forget_ended();
+  Line line_to(MemberId member) const;
 
   const SteadyClock& clock_;
   Store& store_;
@@ -62,13 +65,13 @@ class GrpcFabric::Impl {
   uint64_t newest_epoch_ = 0;
   std::map<ChannelKey, std::shared_ptr<ChannelState>> channels_;
   std::set<ChannelKey> used_;
-  std::vector<std::pair<std::shared_ptr<Inbound>, Inbound::Caller>> early_;  // calls for channels not opened here yet
+  std::vector<std::pair<std::shared_ptr<InStream>, InStream::Caller>> early_;  // calls for channels not opened here yet
 };
 
 Status GrpcFabric::Impl::start(Deadline deadline) {
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(options_.listen, server_credentials(nullptr), &port);
+  builder.AddListeningPort(options_.listen, server_credentials(options_.security), &port);
   builder.RegisterAsyncGenericService(&service_);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -76,6 +79,11 @@ Status GrpcFabric::Impl::start(Deadline deadline) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kLookaheadBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kTcpReadBytes);
+  // Peers ask whether the line is still there; strangers get little time.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 200);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsOfAConnection);
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
@@ -121,23 +129,35 @@ GrpcFabric::Impl::~Impl() {
   for (const auto& [key, state] : channels) {
     break_channel(*state, {ErrorCode::aborted, "the run has ended"});
   }
+  // Nothing may be begun on a queue that is shut down.
+  for (const auto& [key, state] : channels) {
+    std::unique_lock lock(state->mutex);
+    state->changed.wait(lock, [&s = *state] {
+      return std::all_of(s.out.begin(), s.out.end(), [](const auto& stream) { return !stream || stream->all_over(); });
+    });
+  }
   server_->Shutdown(std::chrono::system_clock::now());
   queue_->Shutdown();
   poller_.join();
   // Streams and channel own each other until here.
   for (const auto& [key, state] : channels) {
+    for (const auto& peer : state->in) {
+      if (peer) {
+        peer->forget_streams();
+      }
+    }
     state->out.clear();
     state->in.clear();
   }
 }
 
 void GrpcFabric::Impl::listen() {
-  std::make_shared<Inbound>([this](const std::shared_ptr<Inbound>& call, bool ok) {
+  std::make_shared<InStream>([this](const std::shared_ptr<InStream>& call, bool ok) {
     on_arrived(call, ok);
   })->listen(service_, queue_.get());
 }
 
-void GrpcFabric::Impl::on_arrived(const std::shared_ptr<Inbound>& call, bool ok) {
+void GrpcFabric::Impl::on_arrived(const std::shared_ptr<InStream>& call, bool ok) {
   if (!ok) {
     return;
   }
@@ -148,15 +168,25 @@ void GrpcFabric::Impl::on_arrived(const std::shared_ptr<Inbound>& call, bool ok)
     }
     listen();
   }
-  const std::optional<Inbound::Caller> caller = call->caller();
+  const std::optional<InStream::Caller> caller = call->caller();
   if (!caller || caller->run != options_.run || caller->to != options_.self) {
     call->finish({grpc::StatusCode::UNAUTHENTICATED, "this is another run, or another member of it"});
     return;
   }
+  if (options_.security != nullptr) {
+    const std::string claimed = options_.label(caller->from);
+    if (std::find(caller->names.begin(), caller->names.end(), claimed) == caller->names.end()) {
+      const std::string shown = fmt::format("{}", fmt::join(caller->names, ", "));
+      log(LogLevel::warning, fmt::format("{}: a connection from {} claims to be {}, but its certificate is of {}: it is refused",
+                                         options_.describe(options_.self), call->peer_address(), options_.describe(caller->from), shown));
+      call->finish({grpc::StatusCode::UNAUTHENTICATED, fmt::format("your certificate is of {}, not of {}", shown, claimed)});
+      return;
+    }
+  }
   place(call, *caller);
 }
 
-void GrpcFabric::Impl::place(const std::shared_ptr<Inbound>& call, const Inbound::Caller& caller) {
+void GrpcFabric::Impl::place(const std::shared_ptr<InStream>& call, const InStream::Caller& caller) {
   std::shared_ptr<ChannelState> state;
   Rank peer = -1;
   {
@@ -175,22 +205,38 @@ void GrpcFabric::Impl::place(const std::shared_ptr<Inbound>& call, const Inbound
     call->finish({grpc::StatusCode::FAILED_PRECONDITION, "speaks of another view"});
     return;
   }
+  std::shared_ptr<InStream> replaced;
+  uint64_t received = 0;
+  bool taken = false;
   {
     const std::lock_guard lock(state->mutex);
-    if (state->closed || state->in[static_cast<size_t>(peer)]) {
-      peer = -1;
-    } else {
-      call->assign(state, peer);
-      state->in[static_cast<size_t>(peer)] = call;
+    const Line line = line_to(caller.from);
+    const auto at = static_cast<size_t>(peer);
+    const auto inbound = at < state->in.size() ? state->in[at] : nullptr;
+    const bool another = inbound && (!inbound->attached() || line.resumes);
+    if (!state->closed && !state->broken && another && caller.stream >= 0 && caller.stream < line.streams) {
+      call->assign(state, inbound, caller.stream);
+      replaced = inbound->attach(call);
+      received = inbound->received();
+      taken = true;
     }
   }
-  if (peer < 0) {
+  if (replaced) {
+    replaced->finish({grpc::StatusCode::UNAVAILABLE, "another connection has taken its place"});
+  }
+  if (!taken) {
     call->finish({grpc::StatusCode::ABORTED, "gave up this channel"});
     return;
   }
-  call->accept();
+  call->accept(received);
   const std::lock_guard lock(state->mutex);
   state->changed.notify_all();
+}
+
+Line GrpcFabric::Impl::line_to(MemberId member) const {
+  Line line = options_.line ? options_.line(member) : Line{};
+  line.resumes = line.resumes || options_.security != nullptr;
+  return line;
 }
 
 Result<std::unique_ptr<Communicator>> GrpcFabric::Impl::connect(const View& view, std::string_view purpose, Deadline deadline) {
@@ -198,8 +244,14 @@ Result<std::unique_ptr<Communicator>> GrpcFabric::Impl::connect(const View& view
   XDC_CHECK_MSG(self >= 0, "connect: this member is not in the view");
   forget_ended();
   const auto state = std::make_shared<ChannelState>(view, self, std::string(purpose), clock_, traffic_, options_.describe);
+  for (Rank peer = 0; peer < view.size(); ++peer) {
+    if (peer != self) {
+      const auto at = static_cast<size_t>(peer);
+      state->in[at] = std::make_shared<Inbound>(*state, peer, line_to(view.members[at]).resumes);
+    }
+  }
   const ChannelKey key{view.epoch, state->purpose};
-  std::vector<std::pair<std::shared_ptr<Inbound>, Inbound::Caller>> waiting;
+  std::vector<std::pair<std::shared_ptr<InStream>, InStream::Caller>> waiting;
   {
     const std::lock_guard lock(mutex_);
     XDC_CHECK_MSG(used_.insert(key).second, "connect: this channel has been opened before");
@@ -218,7 +270,7 @@ Result<std::unique_ptr<Communicator>> GrpcFabric::Impl::connect(const View& view
     break_channel(*state, opened.error());
     return opened.error();
   }
-  return std::unique_ptr<Communicator>(std::make_unique<GrpcCommunicator>(state, options_.device_memory_is_host, [] {}));
+  return std::unique_ptr<Communicator>(std::make_unique<GrpcCommunicator>(state, options_.device_memory_is_host));
 }
 
 Status GrpcFabric::Impl::open_channel(const std::shared_ptr<ChannelState>& state, Deadline deadline) {
@@ -229,17 +281,23 @@ Status GrpcFabric::Impl::open_channel(const std::shared_ptr<ChannelState>& state
     }
     const auto at = static_cast<size_t>(peer);
     const std::string context = fmt::format("{}: {}", state->describe_channel(), state->describe_rank(peer));
-    auto socket = connect_tcp(addresses[at], clock_, deadline);
-    if (!socket.ok()) {
-      return with_context(socket.error(), context);
+    const MemberId to = state->view.members[at];
+    const Dial dial{options_.run,      members_digest(state->view),
+                    options_.self,     to,
+                    addresses[at],     options_.security == nullptr ? "" : options_.label(to),
+                    options_.security, line_to(to),
+                    queue_.get()};
+    Socket socket;
+    if (!dial.copies()) {
+      auto connected = connect_tcp(addresses[at], clock_, deadline);
+      if (!connected.ok()) {
+        return with_context(connected.error(), context);
+      }
+      socket = std::move(connected).value();
     }
-    const Outbound::Call call{options_.run, members_digest(state->view), options_.self, state->view.members[at]};
-    auto stream = Outbound::open(state, peer, call, std::move(socket).value(), queue_.get());
-    if (!stream.ok()) {
-      return with_context(stream.error(), context);
+    if (const Status opened = Outbound::open(state, peer, dial, std::move(socket)).status(); !opened.ok()) {
+      return with_context(opened.error(), context);
     }
-    const std::lock_guard lock(state->mutex);
-    state->out[at] = std::move(stream).value();
   }
   return wait_open(*state, deadline);
 }
@@ -256,8 +314,9 @@ Status GrpcFabric::Impl::wait_open(ChannelState& state, Deadline deadline) {
       }
       // A peer may be through with the channel before we have noticed that all are there.
       ended = ended || state.out[i]->left_in_order() ? ended : state.out[i]->ended();
-      if (!state.out[i]->accepted() || !state.in[i]) {
-        missing.push_back(state.describe_rank(static_cast<Rank>(i)));
+      if (!state.out[i]->accepted() || !state.in[i]->attached()) {
+        const std::string& loss = state.out[i]->last_loss();
+        missing.push_back(state.describe_rank(static_cast<Rank>(i)) + (loss.empty() ? "" : fmt::format(" (last attempt: {})", loss)));
       }
     }
     return ended || missing.empty();
@@ -281,12 +340,17 @@ void GrpcFabric::Impl::forget_ended() {
   std::erase_if(channels_, [](const auto& channel) {
     ChannelState& state = *channel.second;
     std::unique_lock state_lock(state.mutex);
-    const bool over = state.closed && std::all_of(state.out.begin(), state.out.end(), [](const auto& s) { return !s || s->ended(); });
+    const bool over = state.closed && std::all_of(state.out.begin(), state.out.end(), [](const auto& s) { return !s || s->all_over(); });
     if (!over) {
       return false;
     }
     const auto out = std::move(state.out);
     const auto in = std::move(state.in);
+    for (const auto& peer : in) {
+      if (peer) {
+        peer->forget_streams();
+      }
+    }
     state_lock.unlock();
     return true;
   });

@@ -7,6 +7,8 @@
 
 #include "core/seam/fabric.hpp"
 #include "core/seam/store.hpp"
+#include "exec/grpc/line.hpp"
+#include "exec/grpc/security.hpp"
 #include "exec/host/steady_clock.hpp"
 
 namespace xdc {
@@ -24,6 +26,11 @@ class GrpcFabric final : public Fabric {
     Duration lease = seconds(3);
     // Where to listen, and what the others are told; port 0 is a free one.
     std::string listen = "127.0.0.1:0";
+    // Null: plaintext. Then `label` says what stands in a member's certificate, "rank3.beijing". Outlives the fabric.
+    const Security* security = nullptr;
+    std::function<std::string(MemberId)> label = {};
+    // What the line to a member is like; empty: all stand in one datacenter. With `security` every line resumes.
+    std::function<Line(MemberId)> line = {};
   };
 
   // Listens and publishes its address under "address/<member>" with a lease. Clock and store outlive it.

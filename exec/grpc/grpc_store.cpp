@@ -21,8 +21,6 @@ constexpr Duration kTryAgain = milliseconds(50);
 // How long one attempt to connect may take; a line that has come back is found by the next.
 constexpr int kConnectMs = 2000;
 
-bool refused(const grpc::Status& status) { return status.error_message().find("Connection refused") != std::string::npos; }
-
 uint64_t draw_client() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
@@ -62,7 +60,7 @@ class GrpcStore::Client {
         return reply;
       }
       const TimePoint now = clock_.now();
-      refused_since = refused(status) ? refused_since.value_or(now) : std::optional<TimePoint>{};
+      refused_since = refused(status.error_message()) ? refused_since.value_or(now) : std::optional<TimePoint>{};
       const bool given_up = refused_since && now - *refused_since >= options_.patience;
       if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED || (now >= deadline && !given_up)) {
         clock_at_least(deadline);

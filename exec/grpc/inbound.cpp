@@ -3,65 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
-#include "exec/grpc/protocol.hpp"
 #include "exec/grpc/tuning.hpp"
 
 namespace xdc {
 
-void Inbound::listen(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue* queue) {
-  service.RequestCall(&context_, &call_, queue, queue, arrived_tag_.start(shared_from_this()));
+std::shared_ptr<InStream> Inbound::attach(const std::shared_ptr<InStream>& stream) {
+  attached_ = true;
+  return std::exchange(streams_[stream->index()], stream);
 }
 
-void Inbound::on_arrived(bool ok) { arrived_(shared_from_this(), ok); }
-
-std::optional<Inbound::Caller> Inbound::caller() const {
-  const auto& metadata = context_.client_metadata();
-  const auto text = [&metadata](const char* key) -> std::optional<std::string> {
-    const auto found = metadata.find(key);
-    return found == metadata.end() ? std::nullopt : std::optional(std::string(found->second.data(), found->second.size()));
-  };
-  const auto number = [&text](const char* key, auto& value) {
-    const auto digits = text(key);
-    return digits && std::from_chars(digits->data(), digits->data() + digits->size(), value).ptr == digits->data() + digits->size();
-  };
-  const auto run = text(kRunKey), purpose = text(kPurposeKey), members = text(kMembersKey);
-  Caller caller;
-  if (context_.method() != kStreamMethod || !run || !purpose || !members || !number(kEpochKey, caller.epoch) ||
-      !number(kFromKey, caller.from) || !number(kToKey, caller.to)) {
-    return std::nullopt;
+std::vector<std::shared_ptr<InStream>> Inbound::streams() const {
+  std::vector<std::shared_ptr<InStream>> all;
+  for (const auto& [index, stream] : streams_) {
+    all.push_back(stream);
   }
-  caller.run = *run;
-  caller.purpose = *purpose;
-  caller.members_digest = *members;
-  return caller;
-}
-
-void Inbound::finish(const grpc::Status& why) {
-  if (!finishing_.exchange(true)) {
-    call_.Finish(why, finished_tag_.start(shared_from_this()));
-  }
-}
-
-void Inbound::assign(std::shared_ptr<ChannelState> state, Rank peer) {
-  state_ = std::move(state);
-  peer_ = peer;
-}
-
-void Inbound::accept() {
-  context_.AddInitialMetadata(kAcceptedKey, "1");
-  call_.SendInitialMetadata(accepted_tag_.start(shared_from_this()));
-}
-
-void Inbound::on_accepted(bool ok) {
-  std::unique_lock lock(state_->mutex);
-  phase_ = ok ? Phase::open : Phase::over;
-  if (!ok) {
-    end(ErrorCode::peer_lost, "has gone while the channel was opened");
-  }
-  drain(lock);
+  return all;
 }
 
 void Inbound::receive(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operation> operation) {
@@ -69,26 +27,59 @@ void Inbound::receive(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operat
   drain(lock);
 }
 
-void Inbound::on_read(bool ok) {
-  std::vector<grpc::Slice> slices;
-  if (ok && !message_.Dump(&slices).ok()) {
-    slices.clear();
-  }
-  message_.Clear();
-  std::unique_lock lock(state_->mutex);
-  reading_ = false;
-  phase_ = ok ? phase_ : Phase::over;
-  for (grpc::Slice& slice : slices) {
-    unclaimed_ += slice.size();
-    arrived_slices_.push_back(std::move(slice));
-  }
-  // Before copying, so that the next chunk comes in meanwhile.
-  read_more(lock);
+void Inbound::on_peer_lost(std::unique_lock<std::mutex>& lock, const Error& error) {
+  lost_ = lost_ ? lost_ : error;
   drain(lock);
-  if (!ok) {
-    lock.unlock();
-    finish(grpc::Status::OK);  // answers a good-bye; a peer that is gone does not mind
+}
+
+void Inbound::on_stream_over(std::unique_lock<std::mutex>& lock, InStream& stream, const std::string& why) {
+  if (const auto found = streams_.find(stream.index()); found != streams_.end() && found->second.get() == &stream) {
+    streams_.erase(found);
   }
+  // A line that resumes comes back, or its other direction tells that the peer is gone.
+  if (!resumes_ && !lost_) {
+    lost_ = Error{ErrorCode::peer_lost, describe(why)};
+  }
+  drain(lock);
+}
+
+void Inbound::take(std::unique_lock<std::mutex>& lock, InStream& stream, Piece piece) {
+  const uint64_t sequence = piece.header.sequence;
+  const bool in_order = sequence == next_;
+  if (piece.header.epoch != state_.view.epoch || piece.header.kind == FrameKind::received) {
+    end(ErrorCode::failed, fmt::format("sent a piece of view {}, which is refused", piece.header.epoch));
+  } else if (!in_order && !resumes_) {
+    end(ErrorCode::failed, "sent bytes that are no message of this protocol");
+  } else if (in_order) {
+    put_in_order(std::move(piece));
+    for (auto next = ahead_.find(next_); next != ahead_.end(); next = ahead_.find(next_)) {
+      ahead_bytes_ -= next->second.left;
+      put_in_order(std::move(next->second));
+      ahead_.erase(next);
+    }
+  } else if (sequence > next_ && !ahead_.contains(sequence)) {
+    ahead_bytes_ += piece.left;
+    ahead_.emplace(sequence, std::move(piece));
+    if (ahead_bytes_ > kMaxAheadBytes) {
+      end(ErrorCode::failed, "sends ahead without end");
+    }
+  }
+  const bool said_bye = !pieces_.empty() && pieces_.back().header.kind == FrameKind::bye;
+  if (resumes_ && next_ != told_ && (said_bye || untold_bytes_ >= kReceivedBytes || next_ - told_ >= kReceivedPieces)) {
+    told_ = next_;
+    untold_bytes_ = 0;
+    stream.tell_received(lock, next_);
+  }
+  // Before copying, so that the next piece comes in meanwhile.
+  stream.read_more(lock);
+  drain(lock);
+}
+
+void Inbound::put_in_order(Piece piece) {
+  ++next_;
+  unclaimed_ += piece.left;
+  untold_bytes_ += piece.left;
+  pieces_.push_back(std::move(piece));
 }
 
 // One lane or thread drains at a time; what others add meanwhile it sees before it stops.
@@ -105,120 +96,117 @@ void Inbound::drain(std::unique_lock<std::mutex>& lock) {
 
 // False when nothing more can be done for now.
 bool Inbound::advance(std::unique_lock<std::mutex>& lock) {
-  if (state_->closed || state_->broken) {
+  if (state_.closed || state_.broken) {
     posted_.clear();
     return false;
   }
-  if (!ended_ && !header_ && unclaimed_ >= kHeaderBytes) {
-    return take_header();
+  if (!ended_ && !message_ && !pieces_.empty()) {
+    return begin_message();
   }
-  if (!ended_ && !header_ && phase_ == Phase::over) {
-    end(ErrorCode::peer_lost, "is gone");
+  if (!ended_ && lost_ && pieces_.empty()) {
+    ended_ = lost_;
+    state_.changed.notify_all();
   }
   if (posted_.empty()) {
     return false;
   }
   const std::shared_ptr<Operation> operation = posted_.front();
-  if (!ended_ && header_ && operation->phantom) {
-    operation->size = header_->payload_bytes;  // a phantom takes what is charged for it
+  if (!ended_ && message_ && !operation->phantom && message_->payload_bytes != operation->size) {
+    end(ErrorCode::failed, fmt::format("sent a payload of {} bytes where {} were expected", message_->payload_bytes, operation->size));
   }
-  if (!ended_ && header_ && header_->payload_bytes != operation->size) {
-    end(ErrorCode::failed, fmt::format("sent a payload of {} bytes where {} were expected", header_->payload_bytes, operation->size));
+  if (!ended_ && message_ && operation->phantom) {
+    operation->size = message_->payload_bytes;  // a phantom takes what is charged for it
   }
-  if (!ended_ && header_ && operation->done == operation->size) {
-    if (operation->control_received != nullptr) {
-      *operation->control_received = header_->control;
-    }
-    operation->finished = true;
-    header_.reset();
-    posted_.pop_front();
-    state_->changed.notify_all();
+  if (!ended_ && message_ && operation->done == operation->size) {
+    finish_message(*operation);
     return true;
   }
-  if (!ended_ && header_ && unclaimed_ > 0) {
+  if (!ended_ && message_ && !pieces_.empty()) {
     take_payload(lock, *operation);
     return true;
-  }
-  if (!ended_ && phase_ == Phase::over) {
-    end(ErrorCode::peer_lost, "is gone in the middle of a message");
   }
   if (!ended_) {
     return false;
   }
   operation->error = ended_;
-  operation->failed_at = state_->clock.now();
+  operation->failed_at = state_.clock.now();
   posted_.pop_front();
-  state_->changed.notify_all();
+  state_.changed.notify_all();
   return true;
 }
 
-bool Inbound::take_header() {
-  std::array<std::byte, kHeaderBytes> bytes;
-  for (size_t filled = 0; filled < bytes.size();) {
-    const grpc::Slice& front = arrived_slices_.front();
-    const size_t n = std::min(bytes.size() - filled, front.size() - front_taken_);
-    std::memcpy(bytes.data() + filled, front.begin() + front_taken_, n);
-    filled += n;
-    front_taken_ += n;
-    if (front_taken_ == front.size()) {
-      arrived_slices_.pop_front();
-      front_taken_ = 0;
-    }
-  }
-  unclaimed_ -= bytes.size();
-  header_ = decode(bytes);
-  if (!header_ || header_->sequence != sequence_++) {
-    header_.reset();
-    end(ErrorCode::failed, "sent bytes that are no message of this protocol");
-  } else if (header_->kind == FrameKind::bye) {
-    header_.reset();
+// Its first piece stays where it is, for its contents.
+bool Inbound::begin_message() {
+  Piece& front = pieces_.front();
+  if (front.header.kind == FrameKind::bye) {
     end(ErrorCode::peer_lost, "has closed it");
+    pieces_.pop_front();
+  } else if (front.header.kind != FrameKind::message) {
+    end(ErrorCode::failed, "sent bytes that are no message of this protocol");
+  } else {
+    message_ = front.header;
+    front.header.kind = FrameKind::more;
   }
   return true;
+}
+
+void Inbound::finish_message(Operation& operation) {
+  if (!pieces_.empty() && pieces_.front().header.kind == FrameKind::more && pieces_.front().left == 0) {
+    pieces_.pop_front();  // of an empty payload
+  }
+  if (operation.control_received != nullptr) {
+    *operation.control_received = message_->control;
+  }
+  operation.finished = true;
+  message_.reset();
+  posted_.pop_front();
+  state_.changed.notify_all();
 }
 
 void Inbound::take_payload(std::unique_lock<std::mutex>& lock, Operation& operation) {
-  const bool whole = arrived_slices_.front().size() - front_taken_ <= operation.size - operation.done;
-  const size_t n = whole ? arrived_slices_.front().size() - front_taken_ : operation.size - operation.done;
-  grpc::Slice slice = arrived_slices_.front();  // a reference more
-  const size_t from = front_taken_;
-  std::byte* to = operation.phantom ? nullptr : operation.data + operation.done;
-  front_taken_ += n;
-  grpc::Slice used_up;
-  if (whole) {
-    used_up = std::move(arrived_slices_.front());
-    arrived_slices_.pop_front();
-    front_taken_ = 0;
+  Piece piece = std::move(pieces_.front());
+  pieces_.pop_front();
+  if (piece.header.kind != FrameKind::more || piece.left == 0 || piece.left > operation.size - operation.done) {
+    end(ErrorCode::failed, "sent bytes that are no message of this protocol");
+    return;
   }
+  const size_t n = piece.left;
   unclaimed_ -= n;
   ++operation.borrowed;
+  std::byte* to = operation.data == nullptr ? nullptr : operation.data + operation.done;
   lock.unlock();
-  if (n > 0 && to != nullptr) {
-    std::memcpy(to, slice.begin() + from, n);
+  for (size_t i = piece.slice; to != nullptr && i < piece.slices.size(); ++i) {
+    const size_t from = i == piece.slice ? piece.offset : 0;
+    const size_t size = piece.slices[i].size() - from;
+    if (size > 0) {
+      std::memcpy(to, piece.slices[i].begin() + from, size);
+    }
+    to += size;
   }
-  slice = grpc::Slice();
-  used_up = grpc::Slice();
+  piece.slices.clear();
   lock.lock();
   --operation.borrowed;
   operation.done += n;
-  if (state_->broken || state_->closed) {
-    state_->changed.notify_all();  // whoever destroys the work waits for this copy
+  if (state_.broken || state_.closed) {
+    state_.changed.notify_all();  // whoever destroys the work waits for this copy
   }
 }
 
 void Inbound::read_more(std::unique_lock<std::mutex>& lock) {
-  if (phase_ != Phase::open || reading_ || unclaimed_ >= kUnclaimedBytes || state_->closed) {
-    return;
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    const std::shared_ptr<InStream> stream = at->second;
+    stream->read_more(lock);  // may let go of the lock
+    at = streams_.upper_bound(stream->index());
   }
-  reading_ = true;
-  lock.unlock();
-  call_.Read(&message_, read_tag_.start(shared_from_this()));
-  lock.lock();
 }
 
 void Inbound::end(ErrorCode code, const std::string& why) {
-  ended_ = Error{code, fmt::format("{}: {} {}", state_->describe_channel(), state_->describe_rank(peer_), why)};
-  state_->changed.notify_all();
+  ended_ = Error{code, describe(why)};
+  state_.changed.notify_all();
+}
+
+std::string Inbound::describe(const std::string& why) const {
+  return fmt::format("{}: {} {}", state_.describe_channel(), state_.describe_rank(peer_), why);
 }
 
 }  // namespace xdc

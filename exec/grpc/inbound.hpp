@@ -1,86 +1,79 @@
-// How do messages from one peer arrive? One call on our server, read in order; what was posted first takes what came first.
+// How do messages from one peer arrive? Pieces from all of its streams, put in order, each once; what was posted first takes what came
+// first.
 #pragma once
 
-#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/support/slice.h>
 
-#include <atomic>
 #include <deque>
+#include <map>
+#include <vector>
 
 #include "exec/grpc/channel_state.hpp"
 #include "exec/grpc/frame.hpp"
-#include "exec/grpc/tag.hpp"
+#include "exec/grpc/in_stream.hpp"
+#include "exec/grpc/tuning.hpp"
 
 namespace xdc {
 
-class Inbound final : public std::enable_shared_from_this<Inbound> {
+// What one gRPC message held. `slice`, `offset`: where its contents begin.
+struct Piece {
+  FrameHeader header;
+  std::vector<grpc::Slice> slices;
+  size_t slice = 0, offset = 0;
+  size_t left = 0;  // bytes of contents
+};
+
+// One object per (view, purpose, ordered pair). The lock of every call is the channel's, held; it may be let go and taken again.
+class Inbound {
  public:
-  // What a caller says of itself.
-  struct Caller {
-    std::string run;
-    uint64_t epoch = 0;
-    std::string purpose;
-    std::string members_digest;
-    MemberId from = -1;
-    MemberId to = -1;
-  };
-  using Arrived = std::function<void(const std::shared_ptr<Inbound>&, bool ok)>;
+  Inbound(ChannelState& state, Rank peer, bool resumes) : state_(state), peer_(peer), resumes_(resumes) {}
 
-  explicit Inbound(Arrived arrived) : arrived_(std::move(arrived)) {}
+  // A further connection, or one in place of a lost one. What it replaces is to be finished, without the lock.
+  std::shared_ptr<InStream> attach(const std::shared_ptr<InStream>& stream);
+  bool attached() const { return attached_; }
+  std::vector<std::shared_ptr<InStream>> streams() const;
+  // Nothing will be read from them any more; they and this let go of each other.
+  void forget_streams() { streams_.clear(); }
+  uint64_t received() const { return next_; }
 
-  // Waits for the next call that reaches the server; `arrived` hears of it, with ok = false when the server shuts down.
-  void listen(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue* queue);
-  // nullopt: not one of our calls.
-  std::optional<Caller> caller() const;
-  // From now on it belongs to a channel: assign, before the channel's owner can see it, then accept, without the channel's
-  // lock. Once.
-  void assign(std::shared_ptr<ChannelState> state, Rank peer);
-  void accept();
-
-  // The lock is the channel's, held; it may be let go and taken again.
   void receive(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operation> operation);
-  // Nothing is wanted any more: the peer's sends fail, and it reads why. Any lane, not with the lock.
-  void finish(const grpc::Status& why);
+  // It is gone for good: posted and later receives fail once what has come is used up.
+  void on_peer_lost(std::unique_lock<std::mutex>& lock, const Error& error);
 
-  // Under the lock: why nothing more will come.
-  const std::optional<Error>& ended() const { return ended_; }
+  // Of its streams.
+  void take(std::unique_lock<std::mutex>& lock, InStream& stream, Piece piece);
+  void on_stream_over(std::unique_lock<std::mutex>& lock, InStream& stream, const std::string& why);
+  bool wants_more() const { return unclaimed_ < kUnclaimedBytes; }
 
  private:
-  void on_arrived(bool ok);
-  void on_accepted(bool ok);
-  void on_read(bool ok);
-  void on_finished(bool) {}  // the tag kept the call alive until its status was on its way
-
   void drain(std::unique_lock<std::mutex>& lock);
   bool advance(std::unique_lock<std::mutex>& lock);
-  bool take_header();
+  bool begin_message();
   void take_payload(std::unique_lock<std::mutex>& lock, Operation& operation);
+  void finish_message(Operation& operation);
+  void put_in_order(Piece piece);
   void read_more(std::unique_lock<std::mutex>& lock);
   void end(ErrorCode code, const std::string& why);
+  std::string describe(const std::string& why) const;
 
-  const Arrived arrived_;
-  grpc::GenericServerContext context_;
-  grpc::GenericServerAsyncReaderWriter call_{&context_};
-  grpc::ByteBuffer message_;  // of the read under way
-  StreamTag<Inbound> arrived_tag_{&Inbound::on_arrived};
-  StreamTag<Inbound> accepted_tag_{&Inbound::on_accepted};
-  StreamTag<Inbound> read_tag_{&Inbound::on_read};
-  StreamTag<Inbound> finished_tag_{&Inbound::on_finished};
-
-  std::shared_ptr<ChannelState> state_;
-  Rank peer_ = -1;
-  std::atomic<bool> finishing_{false};
+  ChannelState& state_;
+  const Rank peer_;
+  const bool resumes_;
 
   // Guarded by the channel's lock.
-  enum class Phase { arriving, open, over } phase_ = Phase::arriving;  // over: nothing more can be read
-  bool reading_ = false;
+  std::map<int, std::shared_ptr<InStream>> streams_;  // by index; those that are not over
+  bool attached_ = false;                             // some stream has come
+  std::deque<Piece> pieces_;                          // in order
+  std::map<uint64_t, Piece> ahead_;                   // by sequence: came before what goes before them
+  size_t unclaimed_ = 0, ahead_bytes_ = 0;            // in `pieces_`, in `ahead_`
+  uint64_t next_ = 0;                                 // sequence
+  uint64_t told_ = 0;
+  size_t untold_bytes_ = 0;
   bool draining_ = false;
-  std::deque<grpc::Slice> arrived_slices_;
-  size_t front_taken_ = 0;             // bytes of the first slice that are used up
-  size_t unclaimed_ = 0;               // bytes in `arrived_slices_` not used up
-  std::optional<FrameHeader> header_;  // of the message whose payload comes next
-  uint64_t sequence_ = 0;
+  std::optional<FrameHeader> message_;  // whose payload comes next, or is under way
   std::deque<std::shared_ptr<Operation>> posted_;
-  std::optional<Error> ended_;
+  std::optional<Error> lost_;   // nothing more will come
+  std::optional<Error> ended_;  // and what came is used up
 };
 
 }  // namespace xdc

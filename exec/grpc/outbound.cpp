@@ -1,80 +1,62 @@
 #include "exec/grpc/outbound.hpp"
 
 #include <fmt/format.h>
-#include <grpcpp/create_channel_posix.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "exec/grpc/protocol.hpp"
+#include "exec/grpc/credentials.hpp"
+#include "exec/grpc/inbound.hpp"
 #include "exec/grpc/tuning.hpp"
 
 namespace xdc {
 
 namespace {
 
-grpc::ChannelArguments bulk_arguments() {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
-  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kLookaheadBytes);
-  arguments.SetInt(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, kWriteBufferBytes);
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return arguments;
-}
+// After so many connections in a row that were made and closed again at once, the papers are at fault.
+constexpr int kRejections = 8;
 
-// What a phantom sends, piece by piece.
-std::array<std::byte, kChunkBytes> zeros{};
-
-// What gRPC's reference to borrowed memory keeps alive.
+// What gRPC's reference to lent memory keeps alive.
 struct Loan {
-  std::shared_ptr<Outbound> stream;
+  std::shared_ptr<Outbound> owner;
   std::shared_ptr<Operation> operation;
 };
 
+void let_go(void* pointer) {
+  handed_back_by_grpc(pointer);
+  const std::unique_ptr<Loan> loan(static_cast<Loan*>(pointer));
+  loan->owner->on_let_go(*loan->operation);
+}
+
+std::span<const std::byte> bytes_of(const std::byte* data, size_t n) { return {data, n}; }
+
+// What a phantom sends.
+const std::byte* zeros() {
+  static const std::vector<std::byte> memory(kChunkBytes);
+  return memory.data();
+}
+
 }  // namespace
 
-Outbound::Outbound(std::shared_ptr<ChannelState> state, Rank peer, Socket socket)
-    : state_(std::move(state)), peer_(peer), socket_(std::move(socket)) {}
+Outbound::Outbound(std::shared_ptr<ChannelState> state, Rank peer, Dial dial)
+    : state_(std::move(state)), peer_(peer), dial_(std::move(dial)) {}
 
-Result<std::shared_ptr<Outbound>> Outbound::open(std::shared_ptr<ChannelState> state, Rank peer, const Call& call, Socket socket,
-                                                 grpc::CompletionQueue* queue) {
-  XDC_TRY_ASSIGN(Socket ours, socket.duplicate());
-  const auto channel = grpc::CreateCustomInsecureChannelFromFd("xdc", socket.release(), bulk_arguments());
-  auto outbound = std::make_shared<Outbound>(std::move(state), peer, std::move(ours));
-  outbound->start(call, channel, queue);
+Result<std::shared_ptr<Outbound>> Outbound::open(std::shared_ptr<ChannelState> state, Rank peer, Dial dial, Socket socket) {
+  auto outbound = std::make_shared<Outbound>(state, peer, std::move(dial));
+  auto stream = std::make_shared<OutStream>(outbound, state, 0);
+  std::unique_lock lock(state->mutex);
+  outbound->streams_.push_back(stream);
+  // Before the first answer can come.
+  state->out[static_cast<size_t>(peer)] = outbound;
+  XDC_TRY(stream->start(lock, std::move(socket)));
   return outbound;
 }
 
-void Outbound::start(const Call& call, const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue) {
-  grpc_->context.AddMetadata(kRunKey, call.run);
-  grpc_->context.AddMetadata(kEpochKey, std::to_string(state_->view.epoch));
-  grpc_->context.AddMetadata(kPurposeKey, state_->purpose);
-  grpc_->context.AddMetadata(kMembersKey, call.members_digest);
-  grpc_->context.AddMetadata(kFromKey, std::to_string(call.from));
-  grpc_->context.AddMetadata(kToKey, std::to_string(call.to));
-  grpc_->stub = std::make_unique<grpc::GenericStub>(channel);
-  grpc_->call = grpc_->stub->PrepareCall(&grpc_->context, kStreamMethod, queue);
-  grpc_->call->StartCall(started_tag_.start(shared_from_this()));
+bool Outbound::all_over() const {
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->over(); });
 }
 
-void Outbound::on_started(bool ok) {
-  if (ok) {
-    grpc_->call->ReadInitialMetadata(metadata_tag_.start(shared_from_this()));
-  } else {
-    grpc_->call->Finish(&status_, finished_tag_.start(shared_from_this()));
-  }
-}
-
-void Outbound::on_metadata(bool ok) {
-  const bool accepted = ok && grpc_->context.GetServerInitialMetadata().contains(kAcceptedKey);
-  // Asked for now, answered when the call ends: this is how a peer that dies is noticed while nothing is being sent.
-  grpc_->call->Finish(&status_, finished_tag_.start(shared_from_this()));
-  std::unique_lock lock(state_->mutex);
-  accepted_ = accepted;
-  state_->changed.notify_all();
-  pump(lock);
-}
+bool Outbound::wants_streams() const { return !ended_ && !severed_ && !state_->broken; }
 
 void Outbound::send(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operation> operation) {
   if (ended_) {
@@ -82,6 +64,7 @@ void Outbound::send(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operatio
     operation->failed_at = state_->clock.now();
     return;
   }
+  unsent_bytes_ += operation->size;
   unfinished_.push_back(operation);
   unsent_.push_back(std::move(operation));
   pump(lock);
@@ -92,100 +75,167 @@ void Outbound::close(std::unique_lock<std::mutex>& lock) {
   pump(lock);
 }
 
-// One write at a time is gRPC's rule; whoever finds none under way starts the next.
+void Outbound::sever(std::unique_lock<std::mutex>& lock) {
+  severed_ = true;
+  const auto streams = streams_;
+  for (const auto& stream : streams) {
+    stream->sever(lock);
+  }
+}
+
+std::shared_ptr<OutStream> Outbound::idle_stream() const {
+  const auto found = std::find_if(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->ready(); });
+  return found == streams_.end() ? nullptr : *found;
+}
+
+// Whoever finds a stream without a write under way starts the next.
 void Outbound::pump(std::unique_lock<std::mutex>& lock) {
-  while (!writing_ && accepted_ && !stopped_ && !ended_) {
-    if (!unsent_.empty() || (closing_ && !said_bye_)) {
-      write_next(lock);
-    } else if (closing_ && !writes_done_) {
-      writes_done_ = true;
-      writing_ = true;
-      ++calling_;
-      lock.unlock();
-      grpc_->call->WritesDone(written_tag_.start(shared_from_this()));
-      lock.lock();
-      --calling_;
-    } else {
+  while (wants_streams()) {
+    const std::shared_ptr<OutStream> stream = idle_stream();
+    if (!stream) {
+      open_another(lock);
+      return;
+    }
+    if (!write_piece(lock, stream)) {
       break;
     }
   }
-  destroy_ended_call(lock);
+  if (wants_streams() && closing_ && said_bye_ && kept_.empty()) {
+    const auto streams = streams_;
+    for (const auto& stream : streams) {
+      if (stream->ready()) {
+        stream->writes_done(lock);
+      } else if (stream->connecting()) {
+        stream->sever(lock);
+      }
+    }
+  }
 }
 
-void Outbound::write_next(std::unique_lock<std::mutex>& lock) {
-  std::array<grpc::Slice, 2> slices;
-  size_t used = 0;
-  grpc::WriteOptions options;
-  std::shared_ptr<Operation> operation;
+// All are busy.
+void Outbound::open_another(std::unique_lock<std::mutex>& lock) {
+  const bool comes = std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->connecting(); });
+  if (!accepted_ || comes || unsent_bytes_ < kStreamWorthBytes || static_cast<int>(streams_.size()) >= dial_.line.streams) {
+    return;
+  }
+  const auto stream = std::make_shared<OutStream>(shared_from_this(), state_, static_cast<int>(streams_.size()));
+  streams_.push_back(stream);
+  XDC_CHECK(stream->start(lock).ok());  // without a socket there is nothing that could fail
+}
+
+// False: there is nothing to send for now.
+bool Outbound::write_piece(std::unique_lock<std::mutex>& lock, const std::shared_ptr<OutStream>& stream) {
+  if (!again_.empty()) {
+    Kept& kept = kept_.at(*again_.begin());
+    again_.erase(again_.begin());
+    kept.stream = stream->index();
+    grpc::Slice bytes = kept.bytes;
+    stream->write(lock, {&bytes, 1}, false, nullptr);
+    return true;
+  }
+  if (dial_.line.resumes && static_cast<int64_t>(kept_bytes_) >= dial_.line.window_bytes) {
+    return false;
+  }
+  FrameHeader header{FrameKind::bye, state_->view.epoch, 0, 0, 0, {}};
   if (unsent_.empty()) {
+    if (!closing_ || said_bye_) {
+      return false;
+    }
     said_bye_ = true;
-    const auto header = encode({FrameKind::bye, 0, sequence_++, {}});
-    slices[used++] = grpc::Slice(header.data(), header.size());
+    header.sequence = sequence_++;
+    write_copied(lock, *stream, nullptr, 0, 0, header, true);
+    return true;
+  }
+  const std::shared_ptr<Operation> operation = unsent_.front();
+  const size_t at = operation->done, n = std::min(kChunkBytes, operation->size - at);
+  header.kind = at == 0 ? FrameKind::message : FrameKind::more;
+  header.sequence = sequence_++;
+  header.payload_bytes = operation->size;
+  header.control = at == 0 ? operation->control_sent : ControlWords{};
+  operation->done += n;
+  ++operation->pieces;
+  unsent_bytes_ -= n;
+  const bool last = operation->done == operation->size;
+  if (last) {
+    unsent_.pop_front();
+  }
+  ++operation->borrowed;
+  stream->reserve();
+  if (dial_.copies() || operation->size <= kCopiedBytes) {
+    write_copied(lock, *stream, operation, at, n, header, last);
   } else {
-    operation = unsent_.front();
-    const bool copied = operation->size <= kCopiedBytes;
-    if (operation->done == 0) {
-      const auto header = encode({FrameKind::message, operation->size, sequence_++, operation->control_sent});
-      grpc::Slice front(header.size() + (copied ? operation->size : 0));
-      auto* at = const_cast<uint8_t*>(front.begin());  // ours alone so far
-      std::memcpy(at, header.data(), header.size());
-      if (copied && operation->size > 0) {
-        std::memcpy(at + header.size(), operation->phantom ? zeros.data() : operation->data, operation->size);
-      }
-      slices[used++] = std::move(front);
-    }
-    const size_t n = std::min(kChunkBytes, operation->size - operation->done);
-    if (!copied) {
-      ++operation->borrowed;
-      auto* loan = new Loan{shared_from_this(), operation};
-      handed_to_grpc(loan);
-      slices[used++] = grpc::Slice(operation->phantom ? zeros.data() : operation->data + operation->done, n, &Outbound::let_go, loan);
-    }
-    operation->done += n;
-    if (operation->done == operation->size) {
-      unsent_.pop_front();
-      last_written_ = operation;
-      if (copied) {
-        // Nothing of the caller's is needed any more. The next message still waits for this write, so what piles up is bounded.
-        operation->written = true;
-        finish_in_order();
-      }
-    } else {
-      // More follows at once: the write is done when gRPC's buffer has room, not when the network has taken it.
-      options.set_buffer_hint();
-    }
+    write_lent(lock, *stream, operation, at, n, header, last);
   }
-  writing_ = true;
-  ++calling_;
+  return true;
+}
+
+void Outbound::write_copied(std::unique_lock<std::mutex>& lock, OutStream& stream, const std::shared_ptr<Operation>& operation, size_t at,
+                            size_t n, FrameHeader header, bool last) {
+  stream.reserve();
   lock.unlock();
-  {
-    const grpc::ByteBuffer message(slices.data(), used);
-    slices = {};
-    grpc_->call->Write(message, options, written_tag_.start(shared_from_this()));
-  }
+  grpc::Slice piece(kHeaderBytes + n);
+  auto* to = const_cast<uint8_t*>(piece.begin());  // ours alone so far
+  const std::byte* from = n == 0 || operation->data == nullptr ? zeros() : operation->data + at;
+  Checksum checksum(header);
+  checksum.update(bytes_of(from, n));
+  header.checksum = checksum.value();
+  std::memcpy(to, encode(header).data(), kHeaderBytes);
+  std::memcpy(to + kHeaderBytes, from, n);
   lock.lock();
-  --calling_;
-}
-
-void Outbound::on_written(bool ok) {
-  std::unique_lock lock(state_->mutex);
-  writing_ = false;
-  stopped_ = stopped_ || !ok;
-  if (const auto operation = std::exchange(last_written_, nullptr); operation && ok) {
-    operation->written = true;
+  if (operation) {
+    // Nothing of the caller's is needed any more for this piece. How much piles up is bounded by the window, or by the write.
+    --operation->borrowed;
+    operation->written = operation->written || last;
     finish_in_order();
+    state_->changed.notify_all();
   }
-  pump(lock);
+  const bool goes = stream.usable() && wants_streams();
+  if (dial_.line.resumes && wants_streams()) {
+    kept_[header.sequence] = {piece, goes ? stream.index() : -1};
+    kept_bytes_ += piece.size();
+    if (!goes) {
+      again_.insert(header.sequence);
+    }
+  }
+  if (!goes) {
+    stream.give_back(lock);
+    return;
+  }
+  stream.write(lock, {&piece, 1}, !last, nullptr);
 }
 
-void Outbound::let_go(void* pointer) {
-  handed_back_by_grpc(pointer);
-  const std::unique_ptr<Loan> loan(static_cast<Loan*>(pointer));
-  Outbound& stream = *loan->stream;
-  const std::lock_guard lock(stream.state_->mutex);
-  --loan->operation->borrowed;
-  stream.finish_in_order();
-  stream.state_->changed.notify_all();
+void Outbound::write_lent(std::unique_lock<std::mutex>& lock, OutStream& stream, const std::shared_ptr<Operation>& operation, size_t at,
+                          size_t n, FrameHeader header, bool last) {
+  lock.unlock();
+  const std::byte* from = operation->data == nullptr ? zeros() : operation->data + at;
+  Checksum checksum(header);
+  checksum.update(bytes_of(from, n));
+  header.checksum = checksum.value();
+  const auto front = encode(header);
+  auto* loan = new Loan{shared_from_this(), operation};
+  handed_to_grpc(loan);
+  std::array<grpc::Slice, 2> slices{grpc::Slice(front.data(), front.size()), grpc::Slice(const_cast<std::byte*>(from), n, &let_go, loan)};
+  lock.lock();
+  if (stream.usable() && wants_streams()) {
+    stream.write(lock, slices, !last, last ? operation : nullptr);
+    return;
+  }
+  lock.unlock();
+  slices = {};
+  lock.lock();
+  stream.give_back(lock);
+}
+
+void Outbound::on_written(Operation& operation) {
+  operation.written = true;
+  finish_in_order();
+}
+
+void Outbound::on_let_go(Operation& operation) {
+  const std::lock_guard lock(state_->mutex);
+  --operation.borrowed;
+  finish_in_order();
+  state_->changed.notify_all();
 }
 
 // In the order of the calls, whatever order gRPC lets go in.
@@ -195,46 +245,108 @@ void Outbound::finish_in_order() {
     operation.finished = true;
     const auto bytes = static_cast<int64_t>(operation.size);
     state_->traffic.add(state_->view.members[static_cast<size_t>(peer_)], operation.traffic == Traffic::payload ? bytes : 0,
-                        bytes + static_cast<int64_t>(kHeaderBytes));
+                        bytes + static_cast<int64_t>(kHeaderBytes) * operation.pieces);
     unfinished_.pop_front();
     state_->changed.notify_all();
   }
 }
 
-void Outbound::on_finished(bool) {
-  std::unique_lock lock(state_->mutex);
-  ended_ = describe_end();
-  left_in_order_ = accepted_ && status_.ok();
+void Outbound::on_accepted(std::unique_lock<std::mutex>& lock, uint64_t received) {
+  accepted_ = true;
+  rejections_ = 0;
+  state_->changed.notify_all();
+  on_received(lock, received);
+}
+
+void Outbound::on_received(std::unique_lock<std::mutex>& lock, uint64_t received) {
+  while (!kept_.empty() && kept_.begin()->first < received) {
+    kept_bytes_ -= kept_.begin()->second.bytes.size();
+    again_.erase(kept_.begin()->first);
+    kept_.erase(kept_.begin());
+  }
+  pump(lock);
+}
+
+void Outbound::on_over(std::unique_lock<std::mutex>& lock, OutStream& stream, const grpc::Status& status, bool was_accepted) {
+  for (auto& [sequence, kept] : kept_) {
+    if (kept.stream == stream.index()) {
+      kept.stream = -1;
+      again_.insert(sequence);
+    }
+  }
+  rejections_ += was_accepted || refused(status.error_message()) ? 0 : 1;
+  if (!ended_) {
+    const bool delivered = closing_ && said_bye_ && kept_.empty();
+    if (auto error = final_error(status, was_accepted)) {
+      left_in_order_ = was_accepted && status.ok();
+      end(lock, std::move(*error));
+    } else if (!wants_streams() || (delivered && all_over())) {
+      end(lock, state_->broken.value_or(describe_end(status)));
+    } else if (!delivered) {
+      last_loss_ = explain_handshake(status.error_message());
+      stream.start_again(lock);
+      pump(lock);
+    }
+  }
+  state_->changed.notify_all();
+}
+
+Error Outbound::describe_end(const grpc::Status& status) const {
+  return {ErrorCode::peer_lost, fmt::format("{}: {} has ended it{}{}", state_->describe_channel(), state_->describe_rank(peer_),
+                                            status.error_message().empty() ? "" : ": ", status.error_message())};
+}
+
+// nullopt: the line may come back.
+std::optional<Error> Outbound::final_error(const grpc::Status& status, bool was_accepted) const {
+  const std::string& said = status.error_message();
+  const std::string who = fmt::format("{}: {}", state_->describe_channel(), state_->describe_rank(peer_));
+  switch (status.error_code()) {
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Error{ErrorCode::view_changed, fmt::format("{} {}", who, said)};
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      // A peer that gave up waiting for a third is not lost.
+      return Error{state_->opened ? ErrorCode::peer_lost : ErrorCode::timeout, describe_end(status).message};
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return describe_end(status);
+    default:
+      break;
+  }
+  if (handshake_failed(said)) {
+    return Error{ErrorCode::failed, fmt::format("{} at {}: {}", who, dial_.address, explain_handshake(said))};
+  }
+  if (!was_accepted && dial_.security != nullptr && rejections_ >= kRejections) {
+    return Error{
+        ErrorCode::failed,
+        fmt::format("{} at {} ends every connection right after the handshake: it refuses our certificate, and its log says why, or it "
+                    "speaks no TLS ({})",
+                    who, dial_.address, said)};
+  }
+  if (refused(said)) {
+    return Error{ErrorCode::peer_lost, fmt::format("{} is gone: {} refuses connections", who, dial_.address)};
+  }
+  return dial_.line.resumes ? std::nullopt : std::optional(describe_end(status));
+}
+
+void Outbound::end(std::unique_lock<std::mutex>& lock, Error error) {
+  ended_ = std::move(error);
   for (const auto& operation : unfinished_) {
     operation->error = ended_;
     operation->failed_at = state_->clock.now();
   }
   unfinished_.clear();
   unsent_.clear();
+  kept_.clear();
+  again_.clear();
   state_->changed.notify_all();
-  destroy_ended_call(lock);
-}
-
-// Once its last write has been accounted for and nobody is inside it.
-void Outbound::destroy_ended_call(std::unique_lock<std::mutex>& lock) {
-  if (ended_ && !writing_ && calling_ == 0 && grpc_) {
-    auto ended_call = std::move(grpc_);
-    lock.unlock();
-    ended_call.reset();
-    lock.lock();
+  const auto peer = static_cast<size_t>(peer_);
+  if (!left_in_order_ && dial_.line.resumes && peer < state_->in.size()) {
+    // Its streams cannot tell a line that is cut from a peer that is gone; ours can.
+    const auto inbound = state_->in[peer];
+    inbound->on_peer_lost(lock, *ended_);
   }
-}
-
-Error Outbound::describe_end() const {
-  if (status_.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
-    return {ErrorCode::view_changed,
-            fmt::format("{}: {} {}", state_->describe_channel(), state_->describe_rank(peer_), status_.error_message())};
-  }
-  // A peer that gave up waiting for a third is not lost.
-  const bool gave_up = status_.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && !state_->opened;
-  return {gave_up ? ErrorCode::timeout : ErrorCode::peer_lost,
-          fmt::format("{}: {} has ended it{}{}", state_->describe_channel(), state_->describe_rank(peer_),
-                      status_.error_message().empty() ? "" : ": ", status_.error_message())};
+  sever(lock);
 }
 
 }  // namespace xdc

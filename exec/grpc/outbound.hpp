@@ -1,92 +1,98 @@
-// How do messages to one peer leave? A client-streaming call of our own over a TCP connection of its own, written in order.
+// How do messages to one peer leave? In pieces, numbered through, over one stream or several; where the line resumes, what a broken
+// stream lost is sent again.
 #pragma once
 
-#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/slice.h>
 
 #include <deque>
+#include <map>
+#include <set>
 
 #include "exec/grpc/channel_state.hpp"
 #include "exec/grpc/frame.hpp"
-#include "exec/grpc/socket.hpp"
-#include "exec/grpc/tag.hpp"
+#include "exec/grpc/out_stream.hpp"
 
 namespace xdc {
 
-// One connection per (view, purpose, ordered pair): a big bucket on one purpose never stands in front of a control message
-// of another, and shutting the socket down makes gRPC let go of borrowed memory even when the peer has stopped reading.
+// One object per (view, purpose, ordered pair): a big bucket on one purpose never stands in front of a control message of another.
+// The lock of every call is the channel's, held; it may be let go and taken again.
 class Outbound final : public std::enable_shared_from_this<Outbound> {
  public:
-  struct Call {
-    std::string run;
-    std::string members_digest;
-    MemberId from = 0;
-    MemberId to = 0;
-  };
-
-  // `socket` is connected to the peer's fabric.
-  static Result<std::shared_ptr<Outbound>> open(std::shared_ptr<ChannelState> state, Rank peer, const Call& call, Socket socket,
-                                                grpc::CompletionQueue* queue);
+  // `socket` is connected to the peer's fabric; none for a line that resumes, or with certificates.
+  static Result<std::shared_ptr<Outbound>> open(std::shared_ptr<ChannelState> state, Rank peer, Dial dial, Socket socket);
   // Not to be called; open() is.
-  Outbound(std::shared_ptr<ChannelState> state, Rank peer, Socket socket);
+  Outbound(std::shared_ptr<ChannelState> state, Rank peer, Dial dial);
 
-  // The lock is the channel's, held; it may be let go and taken again.
   void send(std::unique_lock<std::mutex>& lock, std::shared_ptr<Operation> operation);
   // Says good-bye after what was sent.
   void close(std::unique_lock<std::mutex>& lock);
-  // Ends the connection now. Any lane, with or without the lock.
-  void sever() const { socket_.shut_down(); }
+  // Ends its streams now: gRPC lets go of lent memory soon after, whatever the peer does.
+  void sever(std::unique_lock<std::mutex>& lock);
 
   // Under the lock.
   bool accepted() const { return accepted_; }
   const std::optional<Error>& ended() const { return ended_; }
   // It had opened the channel, was done with it and closed it: no failure, unless something is still sent to it.
   bool left_in_order() const { return left_in_order_; }
+  // No stream of it will come back to gRPC.
+  bool all_over() const;
+  // Why a stream was lost last; empty: none was.
+  const std::string& last_loss() const { return last_loss_; }
+
+  // Of its streams.
+  void on_accepted(std::unique_lock<std::mutex>& lock, uint64_t received);
+  void on_received(std::unique_lock<std::mutex>& lock, uint64_t received);
+  void on_idle(std::unique_lock<std::mutex>& lock) { pump(lock); }
+  void on_written(Operation& operation);
+  // What it had on its way is sent again, over others or over itself after a while, unless this is the end.
+  void on_over(std::unique_lock<std::mutex>& lock, OutStream& stream, const grpc::Status& status, bool was_accepted);
+  // When gRPC gives lent memory back.
+  void on_let_go(Operation& operation);
+
+  bool wants_streams() const;
+  const Dial& dial() const { return dial_; }
 
  private:
-  void start(const Call& call, const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue);
-  void on_started(bool ok);
-  void on_metadata(bool ok);
-  void on_written(bool ok);
-  void on_finished(bool ok);
+  // A piece that is kept until the peer has it.
+  struct Kept {
+    grpc::Slice bytes;  // header and contents
+    int stream = -1;    // which took it last; -1: it waits to be sent again
+  };
 
   void pump(std::unique_lock<std::mutex>& lock);
-  void write_next(std::unique_lock<std::mutex>& lock);
+  std::shared_ptr<OutStream> idle_stream() const;
+  void open_another(std::unique_lock<std::mutex>& lock);
+  bool write_piece(std::unique_lock<std::mutex>& lock, const std::shared_ptr<OutStream>& stream);
+  void write_lent(std::unique_lock<std::mutex>& lock, OutStream& stream, const std::shared_ptr<Operation>& operation, size_t at, size_t n,
+                  FrameHeader header, bool last);
+  void write_copied(std::unique_lock<std::mutex>& lock, OutStream& stream, const std::shared_ptr<Operation>& operation, size_t at, size_t n,
+                    FrameHeader header, bool last);
   void finish_in_order();
-  void destroy_ended_call(std::unique_lock<std::mutex>& lock);
-  static void let_go(void* loan);
-  Error describe_end() const;
+  void end(std::unique_lock<std::mutex>& lock, Error error);
+  Error describe_end(const grpc::Status& status) const;
+  std::optional<Error> final_error(const grpc::Status& status, bool was_accepted) const;
 
   const std::shared_ptr<ChannelState> state_;
   const Rank peer_;
-  const Socket socket_;  // a duplicate of gRPC's
-  // What gRPC keeps for this call. Its stream holds on to borrowed memory until the call is destroyed, so that is done as soon
-  // as the call has ended.
-  struct Transport {
-    std::unique_ptr<grpc::GenericStub> stub;  // destroyed last
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
-  };
-  std::unique_ptr<Transport> grpc_ = std::make_unique<Transport>();
-  grpc::Status status_;
-  StreamTag<Outbound> started_tag_{&Outbound::on_started};
-  StreamTag<Outbound> metadata_tag_{&Outbound::on_metadata};
-  StreamTag<Outbound> written_tag_{&Outbound::on_written};
-  StreamTag<Outbound> finished_tag_{&Outbound::on_finished};
+  const Dial dial_;
 
   // Guarded by the channel's lock.
-  bool accepted_ = false;
-  bool writing_ = false;
-  int calling_ = 0;       // threads inside gRPC with the call; it must not be destroyed under them
-  bool stopped_ = false;  // a write failed: the call is ending, and says why soon
+  std::vector<std::shared_ptr<OutStream>> streams_;
+  bool accepted_ = false;  // some stream has been
+  bool severed_ = false;
   bool closing_ = false;
   bool said_bye_ = false;
-  bool writes_done_ = false;
   std::optional<Error> ended_;
   bool left_in_order_ = false;
+  std::string last_loss_;
+  int rejections_ = 0;  // connections in a row that ended before they were accepted
   uint64_t sequence_ = 0;
-  std::deque<std::shared_ptr<Operation>> unsent_;      // the front one may be partly written
+  std::deque<std::shared_ptr<Operation>> unsent_;      // the front one may be partly taken
   std::deque<std::shared_ptr<Operation>> unfinished_;  // `unsent_` is its tail
-  std::shared_ptr<Operation> last_written_;            // whose last byte is in the write under way
+  size_t unsent_bytes_ = 0;
+  std::map<uint64_t, Kept> kept_;  // by sequence
+  std::set<uint64_t> again_;       // of `kept_`, what waits to be sent again
+  size_t kept_bytes_ = 0;
 };
 
 }  // namespace xdc

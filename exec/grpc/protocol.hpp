@@ -11,7 +11,9 @@ inline constexpr char kPurposeKey[] = "xdc-purpose-bin";
 inline constexpr char kMembersKey[] = "xdc-members";
 inline constexpr char kFromKey[] = "xdc-from";
 inline constexpr char kToKey[] = "xdc-to";
-// Of the receiver, once it has opened the same channel.
+// Which of the pair's streams.
+inline constexpr char kStreamKey[] = "xdc-stream";
+// Of the receiver, once it has opened the same channel: how many pieces it has had so far, in order.
 inline constexpr char kAcceptedKey[] = "xdc-accepted";
 
 }  // namespace xdc

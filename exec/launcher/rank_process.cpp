@@ -15,6 +15,7 @@
 #include "core/math/cpu_kernels.hpp"
 #include "core/math/null_kernels.hpp"
 #include "core/math/numerics.hpp"
+#include "core/network/tcp_path.hpp"
 #include "core/rank_main/rank_main.hpp"
 #include "core/rank_main/run_state.hpp"
 #include "exec/grpc/grpc_fabric.hpp"
@@ -121,6 +122,16 @@ class Computer {
   std::unique_ptr<Device> device_;
 };
 
+// As the topology says; the default inside a datacenter.
+Line line_to(const Topology& topology, int from, int to) {
+  const auto route = from == to ? std::nullopt : find_route(topology, from, to);
+  if (!route) {
+    return {};
+  }
+  const TcpPath path = tcp_path(topology, from, to, *route);
+  return line_between(path.streams, path.free_rate * 8, path.round_trip);
+}
+
 Status run_rank(const RunSpec& spec, const RankOptions& options) {
   SteadyClock clock(options.origin_ns);
   const Cluster& cluster = spec.cluster();
@@ -140,9 +151,18 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   XDC_TRY_ASSIGN(const EventFile events, EventFile::open(options.log_directory, short_name(cluster, options.member)));
   const Member& member = cluster.members[static_cast<size_t>(options.member)];
   JsonTrace lines(events.fd(), cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member);
-  XDC_TRY_ASSIGN(const auto fabric,
-                 GrpcFabric::start({.self = options.member, .run = options.run, .describe = describe, .listen = options.listen}, clock,
-                                   store, clock.now() + spec.start_timeout));
+  const auto line = [&](MemberId to) {
+    return line_to(spec.topology, member.datacenter, cluster.members[static_cast<size_t>(to)].datacenter);
+  };
+  const auto label = [&cluster](MemberId to) { return cluster.label(to); };
+  XDC_TRY_ASSIGN(const auto fabric, GrpcFabric::start({.self = options.member,
+                                                       .run = options.run,
+                                                       .describe = describe,
+                                                       .listen = options.listen,
+                                                       .security = security ? &*security : nullptr,
+                                                       .label = label,
+                                                       .line = line},
+                                                      clock, store, clock.now() + spec.start_timeout));
   ProgressTrace progress(spec, lines, ChildProcess::kInheritedFd);
   Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
   Env env{clock, lanes, *fabric, computer.device(), store, storage, trace, stop_flag};

@@ -69,7 +69,12 @@ class GrpcWorld final : public World {
     FileStorage storage(directory.of(member.id));
     JsonTrace trace(-1, setting.cluster.datacenters[static_cast<size_t>(member.datacenter)], member.id);
     const auto describe = [&setting](MemberId id) { return setting.cluster.describe(id); };
-    auto fabric = GrpcFabric::start({member.id, run, describe}, clock, store, clock.now() + seconds(60));
+    GrpcFabric::Options options{member.id, run, describe};
+    options.line = [&setting, here = member.datacenter](MemberId to) {
+      const bool near = setting.cluster.members[static_cast<size_t>(to)].datacenter == here;
+      return near ? Line{} : line_between(3, 1e9, milliseconds(1));
+    };
+    auto fabric = GrpcFabric::start(std::move(options), clock, store, clock.now() + seconds(60));
     if (!fabric.ok()) {
       note(fabric.error().message);
       return;

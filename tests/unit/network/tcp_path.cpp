@@ -42,13 +42,13 @@ double segments_under(double loss, double round_trip_s) {
 TEST_CASE("a message takes its bytes, its framing inside the stream and 90 bytes of headers a segment") {
   const auto p = path(row(), 0, 1);
   CHECK(p.segment_bytes == 1448);
-  CHECK(p.wire_bytes(0) == 70 + 90);
-  CHECK(p.wire_bytes(1378) == 1448 + 90);
-  CHECK(p.wire_bytes(1379) == 1449 + 180);
-  // One gRPC message, one frame: 1000070 bytes in 691 segments.
-  CHECK(p.wire_bytes(1'000'000) == 1'000'070 + 691 * 90);
-  // Three gRPC messages, five frames: 56 + 15 + 45; 3454 segments.
-  CHECK(p.wire_bytes(5'000'000) == 5'000'116 + 3454 * 90);
+  CHECK(p.wire_bytes(0) == 86 + 90);
+  CHECK(p.wire_bytes(1362) == 1448 + 90);
+  CHECK(p.wire_bytes(1363) == 1449 + 180);
+  // One gRPC message, one frame: 1000086 bytes in 691 segments.
+  CHECK(p.wire_bytes(1'000'000) == 1'000'086 + 691 * 90);
+  // Three gRPC messages, five frames: 216 + 15 + 45; 3454 segments.
+  CHECK(p.wire_bytes(5'000'000) == 5'000'276 + 3454 * 90);
 }
 
 TEST_CASE("messages are framed as exec/grpc frames them") {
@@ -61,17 +61,17 @@ TEST_CASE("bigger packets have fewer headers, and the smallest along a route cou
   auto t = row();
   t.links[0].mtu = 9000;
   CHECK(path(t, 0, 1).segment_bytes == 8948);
-  CHECK(path(t, 0, 1).wire_bytes(1'000'000) == 1'000'070 + 112 * 90);
+  CHECK(path(t, 0, 1).wire_bytes(1'000'000) == 1'000'086 + 112 * 90);
   CHECK(path(t, 0, 2).segment_bytes == 1448);
 }
 
 TEST_CASE("what is lost is sent again") {
   auto t = row();
   t.links[0].loss = 0.01;
-  CHECK(path(t, 0, 1).wire_bytes(1'000'000) == 1'072'990);  // 1062260 / 0.99 = 1072989.9
+  CHECK(path(t, 0, 1).wire_bytes(1'000'000) == 1'073'007);  // 1062260 / 0.99 = 1072989.9
   t.links[1].loss = 0.005;
   CHECK(path(t, 0, 2).loss == Approx(1 - 0.99 * 0.995));
-  CHECK(path(t, 1, 2).wire_bytes(0) == 161);
+  CHECK(path(t, 1, 2).wire_bytes(0) == 177);
 }
 
 TEST_CASE("a stream has a window under way for each round trip, headers not counted") {
