@@ -41,6 +41,8 @@ std::string_view meaning_of(std::string_view message) {
       {"bad certificate", "the other side refuses our certificate"},
       {"certificate verify failed", "the other side's certificate is not to be trusted: another authority signed it, or it has expired"},
       {"CERTIFICATE_VERIFY_FAILED", "the other side's certificate is not to be trusted: another authority signed it, or it has expired"},
+      // Two authorities of one name: the signature is tried, and is not right.
+      {"EVP lib", "the other side's certificate is not to be trusted: another authority signed it"},
       {"Hostname Verification Check failed", "the other side's certificate is that of another member"},
       {"is not in peer certificate", "the other side's certificate is that of another member"},
   };
@@ -115,6 +117,10 @@ std::vector<std::string> peer_names(const grpc::AuthContext& context) {
 }
 
 bool refused(const std::string& message) { return has(message, "Connection refused"); }
+
+bool closed_at_once(const std::string& message) {
+  return has(message, "Socket closed") || has(message, "onnection reset") || has(message, "andshake failed");
+}
 
 bool handshake_failed(const std::string& message) { return !meaning_of(message).empty(); }
 

@@ -25,6 +25,8 @@ std::vector<std::string> peer_names(const grpc::AuthContext& context);
 
 // Does this message of a failed call say that nobody listens there?
 bool refused(const std::string& message);
+// Or that it was connected, and the other side ended it?
+bool closed_at_once(const std::string& message);
 // Is this message of a failed call about the papers, so that trying again is of no use?
 bool handshake_failed(const std::string& message);
 // The same message, with what it means in front where it is about a handshake.

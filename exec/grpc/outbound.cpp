@@ -274,10 +274,10 @@ void Outbound::on_over(std::unique_lock<std::mutex>& lock, OutStream& stream, co
       again_.insert(sequence);
     }
   }
-  rejections_ += was_accepted || refused(status.error_message()) ? 0 : 1;
+  rejections_ = !was_accepted && closed_at_once(status.error_message()) ? rejections_ + 1 : 0;
   if (!ended_) {
     const bool delivered = closing_ && said_bye_ && kept_.empty();
-    if (auto error = final_error(status, was_accepted)) {
+    if (auto error = final_error(status)) {
       left_in_order_ = was_accepted && status.ok();
       end(lock, std::move(*error));
     } else if (!wants_streams() || (delivered && all_over())) {
@@ -297,7 +297,7 @@ Error Outbound::describe_end(const grpc::Status& status) const {
 }
 
 // nullopt: the line may come back.
-std::optional<Error> Outbound::final_error(const grpc::Status& status, bool was_accepted) const {
+std::optional<Error> Outbound::final_error(const grpc::Status& status) const {
   const std::string& said = status.error_message();
   const std::string who = fmt::format("{}: {}", state_->describe_channel(), state_->describe_rank(peer_));
   switch (status.error_code()) {
@@ -316,12 +316,11 @@ std::optional<Error> Outbound::final_error(const grpc::Status& status, bool was_
   if (handshake_failed(said)) {
     return Error{ErrorCode::failed, fmt::format("{} at {}: {}", who, dial_.address, explain_handshake(said))};
   }
-  if (!was_accepted && dial_.security != nullptr && rejections_ >= kRejections) {
-    return Error{
-        ErrorCode::failed,
-        fmt::format("{} at {} ends every connection right after the handshake: it refuses our certificate, and its log says why, or it "
-                    "speaks no TLS ({})",
-                    who, dial_.address, said)};
+  if (rejections_ >= kRejections) {
+    const char* why = dial_.security != nullptr
+                          ? "it refuses our certificate, and its log says why, or it speaks no TLS"
+                          : "it speaks TLS, as its log says, and we plaintext (xdc-run --tls), or it is no member of ours";
+    return Error{ErrorCode::failed, fmt::format("{} at {} ends every connection at once: {} ({})", who, dial_.address, why, said)};
   }
   if (refused(said)) {
     return Error{ErrorCode::peer_lost, fmt::format("{} is gone: {} refuses connections", who, dial_.address)};

@@ -70,7 +70,7 @@ class Outbound final : public std::enable_shared_from_this<Outbound> {
   void finish_in_order();
   void end(std::unique_lock<std::mutex>& lock, Error error);
   Error describe_end(const grpc::Status& status) const;
-  std::optional<Error> final_error(const grpc::Status& status, bool was_accepted) const;
+  std::optional<Error> final_error(const grpc::Status& status) const;
 
   const std::shared_ptr<ChannelState> state_;
   const Rank peer_;

@@ -38,7 +38,7 @@ struct Library {
 const std::vector<Library> kLibraries = {
     {"SimGrid", {"simgrid/", "xbt/"}, {"sim/"}},
     {"gRPC", {"grpc/", "grpcpp/", "google/protobuf/"}, {"exec/grpc/", "exec/etcd/"}},
-    {"OpenSSL", {"openssl/"}, {"exec/grpc/"}},
+    {"OpenSSL", {"openssl/"}, {"exec/grpc/", "tests/worlds/exec/"}},
     {"CUDA", {"cuda", "nccl", "cudnn", "cublas", "curand", "nvml"}, {"exec/cuda/", "exec/nccl/", "tests/gpu/"}},
     {"toml++", {"toml++/", "toml.hpp"}, {"core/config/"}},
     {"oneDNN", {"oneapi/", "dnnl"}, {"core/math/"}},
