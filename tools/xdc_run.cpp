@@ -13,6 +13,7 @@
 #include "exec/launcher/doctor.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
+#include "tools/checkpoint_options.hpp"
 #include "tools/list_members.hpp"
 #include "tools/program.hpp"
 #include "tools/progress_bar.hpp"
@@ -27,6 +28,8 @@ struct Options {
   std::string json;
   std::string device;
   Variables settings;  // --rank and its like, as given
+  std::string checkpoint, evaluate;
+  bool resume = false;
   std::optional<int64_t> seed;
   bool explain_environment = false, doctor = false;
   bool without_waiting = false, validate_only = false, list_devices = false, list_profiles = false, version = false;
@@ -65,6 +68,15 @@ void declare(CLI::App& app, Options& options) {
                "check this machine, with SCENARIO also for its part of that run: ports, peers, clock, certificates, disk; run nothing");
   app.add_flag("--rehearse-without-waiting", options.without_waiting,
                "with payload = \"phantom\": do not wait for computations either; what a step still takes is exchange and program");
+  app.add_option("--checkpoint", options.checkpoint,
+                 "save each variant in a directory of its own below this one: as [checkpoint] says, at the end, and when asked to stop")
+      ->type_name("DIR");
+  app.add_flag("--resume", options.resume, "go on from the newest intact checkpoint in --checkpoint DIR");
+  app.add_option("--evaluate", options.evaluate,
+                 "score a checkpoint on the scenario's held-out set, and run nothing (DIR/VARIANT[/step-...])")
+      ->type_name("DIR")
+      ->excludes("--checkpoint")
+      ->excludes("--resume");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
@@ -122,12 +134,17 @@ std::vector<std::string> rank_arguments(const Options& options, const RunSpec& s
     arguments.insert(arguments.end(), {"--set", set});
   }
   if (options.without_waiting) arguments.emplace_back("--rehearse-without-waiting");
+  if (!options.checkpoint.empty()) arguments.insert(arguments.end(), {"--checkpoint", options.checkpoint});
+  if (options.resume) arguments.emplace_back("--resume");
   return arguments;
 }
 
 int run_rank(const Options& options, const Plan& plan) {
   auto rank = read_rank_options(options.rank);
   if (rank.ok()) rank.value().waits_for_computation = !options.without_waiting;
+  if (rank.ok() && !options.checkpoint.empty()) {
+    rank.value().checkpoint_directory = checkpoint_directory(options.checkpoint, plan.specs.front());
+  }
   return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
 }
 
@@ -310,11 +327,21 @@ int dispatch(Options& options) {
     return fail(kBadInput, {ErrorCode::invalid, "--rehearse-without-waiting: this is no rehearsal; --set payload=phantom makes it one"});
   }
   // What travels is the model that is trained: its bytes are held to its own closed form. A rehearsal sends those of the profile.
-  for (auto& spec : plan->specs) spec.plan.counts_planned = rehearsal;
+  for (auto& spec : plan->specs) {
+    spec.plan.counts_planned = rehearsal;
+    spec.keeps_checkpoints = !options.checkpoint.empty();
+    spec.resumes = options.resume;
+    spec.program_version = program_version();
+  }
   if (!options.rank.empty()) return run_rank(options, *plan);
   if (options.validate_only) {
     const auto printed = print(stdout, describe_plan(*plan));
     return printed.ok() ? kDone : fail(kRunFailed, printed.error());
+  }
+  if (!options.evaluate.empty()) {
+    const auto scored = evaluate_checkpoint(plan->specs.front(), options.evaluate);
+    if (!scored.ok()) return fail(kBadInput, scored.error());
+    return print(stdout, scored.value()).ok() ? kDone : kRunFailed;
   }
   const auto request = read_environment(options.settings, relevant_variables());
   if (!request.ok()) return fail(kBadInput, request.error());
@@ -323,11 +350,19 @@ int dispatch(Options& options) {
   if (request.value().allow_mismatch) {
     if (const Status known = check_allowed(request.value().allow_mismatch->value); !known.ok()) return fail(kBadInput, known.error());
   }
+  const auto& here = placements.value().front().here;
+  const bool first_is_here = !here.empty() && here.front() == 0;
+  if (const Status fine = check_checkpoint_options(options.checkpoint, options.resume, plan->specs, first_is_here); !fine.ok()) {
+    return fail(kBadInput, fine.error());
+  }
   const auto device = rehearsal ? describe_rehearsal(options, plan->specs.front()) : choose_device(options, plan->specs.front());
   if (!device.ok()) return fail(kBadInput, device.error());
   fmt::print(stderr, "xdc-run: {}\n", device.value());
   fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",
              plan->specs.front().topology.path);
+  if (plan->scenario.checkpoint && options.checkpoint.empty()) {
+    fmt::print(stderr, "xdc-run: the scenario has a [checkpoint], but nothing is saved without --checkpoint DIR\n");
+  }
   std::set<std::string> profiles;
   for (const auto& spec : plan->specs) {
     if (spec.profile != nullptr) profiles.insert(spec.profile->name);

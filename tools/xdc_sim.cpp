@@ -149,8 +149,12 @@ Status write_outputs(const VariantRuns& runs, const RunReport& report, Outputs& 
 }
 
 int run(const Options& options) {
-  const auto plan = make_plan(options.request);
+  auto plan = make_plan(options.request);
   if (!plan) return kBadInput;
+  for (auto& spec : plan->specs) {
+    spec.keeps_checkpoints = spec.checkpoint.has_value();
+    spec.program_version = program_version();
+  }
   if (options.validate_only) {
     const auto printed = print(stdout, describe_plan(*plan));
     return printed.ok() ? kDone : fail(kRunFailed, printed.error());

@@ -206,6 +206,7 @@ void read_top(Scenario& out, Diagnostics& diagnostics) {
   } else if (!top.has("data")) {
     top.error("data", "is required");
   }
+  if (const auto* checkpoint = top.table("checkpoint")) out.checkpoint = read_checkpoint(*checkpoint, "checkpoint", diagnostics);
   if (const auto* faults = top.array("fault")) {
     for (const auto& fault : *faults->array())
       out.faults.push_back(read_fault(fault, fmt::format("fault[{}]", out.faults.size()), diagnostics));
@@ -222,6 +223,7 @@ std::string canonical_of(const Scenario& scenario) {
     auto root = variant.root;
     auto& table = std::get<ValueTable>(root.node);
     table.erase("topology");
+    table.erase("checkpoint");  // saving what is trained does not change it
     if (const auto data = table.find("data"); data != table.end() && data->second.table() != nullptr) {
       std::get<ValueTable>(data->second.node).erase("path");
     }

@@ -66,6 +66,13 @@ struct ScenarioExpect {
   std::optional<int64_t> updates_lost;
 };
 
+struct ScenarioCheckpoint {
+  SourceLocation where;
+  std::optional<int64_t> every;  // steps
+  int64_t keep = 3;
+  std::string best;  // "accuracy" | "loss"; empty: none
+};
+
 struct ScenarioPolicy {
   SourceLocation where;
   std::string kind = "stop";  // "stop" | "stall" | "degrade"
@@ -109,6 +116,7 @@ struct Scenario {
   bool phantom = false;          // payload = "phantom"
   bool native_numerics = false;  // numerics = "native"
   ScenarioData data;
+  std::optional<ScenarioCheckpoint> checkpoint;
   std::vector<ScenarioVariant> variants;  // at least one, order of the file
   std::vector<ScenarioFault> faults;
   std::string canonical;  // every variant as it is run, seed and faults: what the digest is taken of, also when variants are left out

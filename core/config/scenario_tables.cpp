@@ -11,6 +11,7 @@ constexpr int64_t kMostSamples = 1'000'000'000'000;
 constexpr int64_t kMostSteps = 1'000'000'000;
 constexpr int64_t kLargestBatch = 1'000'000;
 constexpr int64_t kMostMicroBatches = 1'000;  // times the largest batch is still an int
+constexpr int64_t kMostCheckpoints = 1'000'000;
 constexpr int64_t kMostGenerated = 100'000'000;
 constexpr int64_t kSmallestBucket = 1'024;  // one block of 256 fp32 elements
 
@@ -153,6 +154,17 @@ ScenarioExpect read_expect(const Value& value, const std::string& path, Diagnost
   out.accuracy_at_least = table.optional_number("accuracy_at_least", 0, 1);
   out.loss_at_most = table.optional_number("loss_at_most", 0, 1e30);
   out.updates_lost = table.optional_integer("updates_lost", 0, kMostSteps);
+  table.finish();
+  return out;
+}
+
+ScenarioCheckpoint read_checkpoint(const Value& value, const std::string& path, Diagnostics& diagnostics) {
+  TableReader table(value, path, diagnostics);
+  ScenarioCheckpoint out;
+  out.where = value.where;
+  out.every = table.optional_integer("every", 1, kMostSteps);
+  out.keep = table.integer("keep", 1, kMostCheckpoints, out.keep);
+  if (table.has("best")) out.best = table.required_one_of("best", {"accuracy", "loss"});
   table.finish();
   return out;
 }

@@ -16,6 +16,7 @@ ScenarioData read_data(const Value& value, const std::string& path, bool phantom
 ScenarioTrain read_train(const Value& value, const std::string& path, Diagnostics& diagnostics);
 ScenarioExpect read_expect(const Value& value, const std::string& path, Diagnostics& diagnostics);
 // A kind alone ("stop") or a table.
+ScenarioCheckpoint read_checkpoint(const Value& value, const std::string& path, Diagnostics& diagnostics);
 ScenarioPolicy read_policy(const Value& value, const std::string& path, Diagnostics& diagnostics);
 ScenarioFault read_fault(const Value& value, const std::string& path, Diagnostics& diagnostics);
 

@@ -128,13 +128,13 @@ std::optional<float> GradientSource::loss() {
   return sum;
 }
 
-Result<std::unique_ptr<Evaluator>> Evaluator::make(Env& env, const RunSpec& spec) {
-  std::unique_ptr<Evaluator> evaluator(new Evaluator(env, spec));
+Result<std::unique_ptr<Evaluator>> Evaluator::make(Device& device, const RunSpec& spec) {
+  std::unique_ptr<Evaluator> evaluator(new Evaluator(device, spec));
   auto& e = *evaluator;
   e.inputs_ = spec.network.inputs();
-  XDC_TRY_ASSIGN(e.network_, env.device.kernels().compile(spec.network, kEvaluationBatch));
-  XDC_TRY_ASSIGN(e.images_, env.device.allocate(Space::pinned, kEvaluationBatch * static_cast<size_t>(e.inputs_) * sizeof(float)));
-  XDC_TRY_ASSIGN(e.labels_, env.device.allocate(Space::pinned, kEvaluationBatch * sizeof(int32_t)));
+  XDC_TRY_ASSIGN(e.network_, device.kernels().compile(spec.network, kEvaluationBatch));
+  XDC_TRY_ASSIGN(e.images_, device.allocate(Space::pinned, kEvaluationBatch * static_cast<size_t>(e.inputs_) * sizeof(float)));
+  XDC_TRY_ASSIGN(e.labels_, device.allocate(Space::pinned, kEvaluationBatch * sizeof(int32_t)));
   return evaluator;
 }
 

@@ -55,7 +55,7 @@ class GradientSource {
 // The whole held-out set, on one rank; no virtual time passes. Requires a data set, so a real payload.
 class Evaluator {
  public:
-  static Result<std::unique_ptr<Evaluator>> make(Env& env, const RunSpec& spec);
+  static Result<std::unique_ptr<Evaluator>> make(Device& device, const RunSpec& spec);
   struct Score {
     double loss = 0;  // mean
     double accuracy = 0;
@@ -63,9 +63,8 @@ class Evaluator {
   Score evaluate(Tensor parameters);
 
  private:
-  Evaluator(Env& env, const RunSpec& spec) : env_(env), data_(*spec.dataset), stream_(env.device.make_stream("evaluate")) {}
+  Evaluator(Device& device, const RunSpec& spec) : data_(*spec.dataset), stream_(device.make_stream("evaluate")) {}
 
-  Env& env_;
   const Dataset& data_;
   Stream stream_;
   std::unique_ptr<Network> network_;

@@ -37,7 +37,7 @@ int64_t last_step(const StopSpec& stop, const SampleSchedule& schedule) {
 }
 
 int64_t votes_to_stop(const Env& env, const RunSpec& spec, Duration elapsed) {
-  return env.stop.requested() || (spec.train.stop.time && elapsed >= *spec.train.stop.time) ? 1 : 0;
+  return env.stop.requested() || (spec.train.stop.time && spec.start.elapsed + elapsed >= *spec.train.stop.time) ? 1 : 0;
 }
 
 Status check_weights(ControlSum total, int64_t weight, int64_t step) {
@@ -73,7 +73,7 @@ Status settle(CommitVote& vote, ModelState& state, Deadline deadline, MemberRepo
     return Error{ErrorCode::failed, fmt::format("round {} was applied here but not everywhere, and is undone", undone)};
   }
   state.confirm();
-  report.rounds_committed = state.round();
+  report.rounds_committed = state.rounds_here();
   return ok_status();
 }
 

@@ -11,8 +11,12 @@ namespace xdc {
 namespace {
 
 Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote& vote, ModelState& state, const SampleSchedule& schedule,
-             MemberReport& report) {
-  for (int64_t step = 1;; ++step) {
+             Stream stream, Checkpoints* checkpoints, MemberReport& report) {
+  const SavedState saved{&state, stream, true};
+  if (checkpoints != nullptr) XDC_TRY(checkpoints->load(saved));
+  const TimePoint begun = env.clock.now();
+  const bool over = spec.start.step > 0 && stops_after(spec.train.stop, schedule, spec.start.step);
+  for (int64_t step = state.round() + 1; !over; ++step) {
     const auto& before = state.applied();
     const auto& after = state.next();
     // A server waits for workers that compute: it has no time of its own, and the workers' round deadline covers it twice.
@@ -21,7 +25,7 @@ Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote
                    strategy.serve({step, deadline, before.parameters, after.parameters, before.optimizer, after.optimizer}));
     ++report.rounds_exchanged;
     state.confirm();
-    report.rounds_committed = state.round();
+    report.rounds_committed = state.rounds_here();
     XDC_TRY(check_weights(total, schedule.total(step), step));
     if (total.stop_votes > 0) {
       break;
@@ -34,13 +38,21 @@ Status serve(Env& env, const RunSpec& spec, ServerStrategy& strategy, CommitVote
     if (last) {
       break;
     }
+    if (checkpoints != nullptr && checkpoints->due(step - 1, step)) {
+      XDC_TRY(settle(vote, state, env.clock.now() + spec.round_timeout, report));
+      XDC_TRY(checkpoints->save(saved, step, env.clock.now() - begun, nullptr));
+    }
   }
-  return settle(vote, state, env.clock.now() + spec.round_timeout, report);
+  XDC_TRY(settle(vote, state, env.clock.now() + spec.round_timeout, report));
+  if (checkpoints != nullptr && state.round() > checkpoints->last_saved()) {
+    XDC_TRY(checkpoints->save(saved, state.round(), env.clock.now() - begun, nullptr));
+  }
+  return ok_status();
 }
 
 }  // namespace
 
-Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& report) {
+Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& report, Checkpoints* checkpoints) {
   if (spec.plan.pushes_freely()) {
     return run_push_server(env, spec, self, report);
   }
@@ -57,7 +69,7 @@ Status run_server(Env& env, const RunSpec& spec, MemberId self, MemberReport& re
   const View everyone = spec.cluster().everyone(1);
   XDC_TRY(strategy->connect(everyone, deadline));
   XDC_TRY(vote.connect(everyone, deadline));
-  const Status status = serve(env, spec, *strategy, vote, state, schedule, report);
+  const Status status = serve(env, spec, *strategy, vote, state, schedule, stream, checkpoints, report);
   if (!status.ok()) {
     strategy->abort({ErrorCode::peer_lost, status.error().message});
     vote.abort({ErrorCode::peer_lost, status.error().message});

@@ -22,7 +22,7 @@ Status Trainee::prepare() {
   stream = env.device.make_stream("update");
   XDC_TRY_ASSIGN(gradient, GradientSource::make(env, spec, spec.train.batch_per_datacenter[datacenter]));
   if (first && spec.dataset != nullptr) {
-    XDC_TRY_ASSIGN(evaluator, Evaluator::make(env, spec));
+    XDC_TRY_ASSIGN(evaluator, Evaluator::make(env.device, spec));
   }
   strategy = strategy_of(spec.plan.spec).make_worker(spec.plan, env, self);
   residual_plan_ = strategy_of(spec.plan.spec).residuals(spec.plan, self);

@@ -9,11 +9,12 @@ namespace {
 
 class Worker {
  public:
-  Worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report) : trainee_(env, spec, self, report), env_(env), spec_(spec) {}
+  Worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report, Checkpoints* checkpoints)
+      : trainee_(env, spec, self, report), env_(env), spec_(spec), checkpoints_(checkpoints) {}
 
   Status run() {
     XDC_TRY(trainee_.prepare());
-    const Status status = train();
+    const Status status = begin_and_train();
     if (!status.ok()) {
       trainee_.abort(status.error());
       return status;
@@ -22,10 +23,18 @@ class Worker {
   }
 
  private:
+  SavedState saved() { return {&*trainee_.state, trainee_.stream, spec_.plan.trains_locally()}; }
+
+  Status begin_and_train() {
+    if (checkpoints_ != nullptr) XDC_TRY(checkpoints_->load(saved()));
+    return train();
+  }
+
   Status train() {
     ExchangeLane lane(env_, *trainee_.strategy, spec_.plan.buckets.size());
     trainee_.begin();
-    for (int64_t round = 1;; ++round) {
+    const bool over = spec_.start.step > 0 && stops_after(spec_.train.stop, trainee_.schedule, spec_.start.step);
+    for (int64_t round = trainee_.state->round() + 1; !over; ++round) {
       XDC_TRY_ASSIGN(const bool applied, train_round(lane, round));
       if (!applied) {
         break;
@@ -40,12 +49,29 @@ class Worker {
       if (last) {
         break;
       }
+      if (checkpoints_ != nullptr && checkpoints_->due(last_step(round - 1), step)) {
+        XDC_TRY(settle(trainee_.vote, *trainee_.state, env_.clock.now() + spec_.round_timeout, trainee_.report));
+        if (trainee_.first && checkpoints_->wants_score() && score_of(step) == nullptr) {
+          trainee_.evaluate(step);
+        }
+        XDC_TRY(checkpoints_->save(saved(), step, trainee_.elapsed(), score_of(step)));
+      }
     }
     XDC_TRY(settle(trainee_.vote, *trainee_.state, env_.clock.now() + spec_.round_timeout, trainee_.report));
-    if (trainee_.first) {
-      trainee_.evaluate(last_step(trainee_.state->round()));
+    const int64_t step = last_step(trainee_.state->round());
+    if (trainee_.first && score_of(step) == nullptr) {
+      trainee_.evaluate(step);
+    }
+    if (checkpoints_ != nullptr && step > checkpoints_->last_saved()) {
+      XDC_TRY(checkpoints_->save(saved(), step, trainee_.elapsed(), score_of(step)));
     }
     return ok_status();
+  }
+
+  // nullptr: the parameters after this step have not been scored.
+  const EvaluationRecord* score_of(int64_t step) const {
+    const auto& scores = trainee_.report.evaluations;
+    return scores.empty() || scores.back().step != step ? nullptr : &scores.back();
   }
 
   int64_t last_step(int64_t round) const { return round * spec_.plan.steps_per_round(); }
@@ -79,6 +105,8 @@ class Worker {
     confirm_previous();
     XDC_TRY(check_weights(total, weight, round));
     if (total.stop_votes > 0) {
+      const auto& time = spec_.train.stop.time;
+      trainee_.report.stopped = !time || spec_.start.elapsed + trainee_.elapsed() < *time;
       return false;
     }
     const TimePoint update = env_.clock.now();
@@ -168,18 +196,19 @@ class Worker {
   // Whoever has completed a round has everyone's contribution to it: the one before is applied everywhere.
   void confirm_previous() {
     trainee_.state->confirm();
-    trainee_.report.rounds_committed = trainee_.state->round();
+    trainee_.report.rounds_committed = trainee_.state->rounds_here();
   }
 
   Trainee trainee_;
   Env& env_;
   const RunSpec& spec_;
+  Checkpoints* const checkpoints_;
 };
 
 }  // namespace
 
-Status run_worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report) {
-  return spec.plan.pushes_freely() ? run_free_worker(env, spec, self, report) : Worker(env, spec, self, report).run();
+Status run_worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report, Checkpoints* checkpoints) {
+  return spec.plan.pushes_freely() ? run_free_worker(env, spec, self, report) : Worker(env, spec, self, report, checkpoints).run();
 }
 
 }  // namespace xdc

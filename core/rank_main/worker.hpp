@@ -1,12 +1,14 @@
 // What does a worker do from its first round to its last?
 #pragma once
 
+#include "core/rank_main/checkpoints.hpp"
 #include "core/report/report.hpp"
 #include "core/seam/env.hpp"
 #include "core/validate/run_spec.hpp"
 
 namespace xdc {
 
-Status run_worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report);
+// `checkpoints`: nullptr where nothing is saved.
+Status run_worker(Env& env, const RunSpec& spec, MemberId self, MemberReport& report, Checkpoints* checkpoints);
 
 }  // namespace xdc

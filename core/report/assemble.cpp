@@ -270,6 +270,14 @@ void add_expectations(const VariantFacts::Bounds& expect, VariantReport& out) {
   }
 }
 
+void add_checkpoints(const MemberReport& first, VariantReport& out) {
+  out.resumed_at = first.resumed_at;
+  out.stopped = first.stopped;
+  out.checkpoints_written = first.checkpoints_written;
+  out.checkpoints_failed = first.checkpoints_failed;
+  out.warnings.insert(out.warnings.end(), first.notes.begin(), first.notes.end());
+}
+
 VariantReport described(const VariantFacts& facts) {
   VariantReport out;
   out.name = facts.name;
@@ -310,6 +318,7 @@ Result<VariantReport> assemble(const VariantFacts& facts, const std::vector<Memb
   add_faults(workers, facts.steps_per_round, out);
   add_staleness(members, out);
   add_expectations(facts.expect, out);
+  add_checkpoints(first, out);
   return out;
 }
 

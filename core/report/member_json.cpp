@@ -49,6 +49,20 @@ class Reader {
     return out;
   }
 
+  std::vector<std::string> texts(const Json& object, const char* key) {
+    std::vector<std::string> out;
+    const auto& values = at(object, key);
+    if (!values.is_array()) fail(key, "is no array");
+    for (const auto& value : values) {
+      if (const auto* string = value.get_ptr<const std::string*>()) {
+        out.push_back(*string);
+      } else {
+        fail(key, "has something that is no text");
+      }
+    }
+    return out;
+  }
+
   std::vector<double> doubles(const Json& object, const char* key) {
     std::vector<double> out;
     const auto& values = at(object, key);
@@ -185,6 +199,11 @@ std::string to_json(const MemberReport& report) {
                   {"samples_lost", report.samples_lost},
                   {"staleness", report.staleness},
                   {"applied", report.applied},
+                  {"resumed_at", report.resumed_at.value_or(-1)},
+                  {"checkpoints_written", report.checkpoints_written},
+                  {"checkpoints_failed", report.checkpoints_failed},
+                  {"stopped", report.stopped ? 1 : 0},
+                  {"notes", report.notes},
                   {"wall", std::move(wall)}};
   // A message may quote bytes that are no UTF-8 (a file name): replaced, not thrown over.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -209,6 +228,11 @@ Result<MemberReport> member_report_from_json(std::string_view text) {
   out.samples_lost = reader.integer(json, "samples_lost");
   out.staleness = reader.integers(json, "staleness");
   out.applied = reader.integers(json, "applied");
+  if (const int64_t step = reader.integer(json, "resumed_at"); step >= 0) out.resumed_at = step;
+  out.checkpoints_written = reader.integer(json, "checkpoints_written");
+  out.checkpoints_failed = reader.integer(json, "checkpoints_failed");
+  out.stopped = reader.integer(json, "stopped") != 0;
+  out.notes = reader.texts(json, "notes");
   const auto& wall = reader.at(json, "wall");
   if (!wall.is_object()) reader.fail("wall", "is no table");
   for (const auto& [name, ns] : wall.items()) out.wall[name] = reader.as_integer(ns, "wall");

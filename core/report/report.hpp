@@ -45,6 +45,11 @@ struct MemberReport {
   // A server's that applies pushes one by one: [s] of its updates had s others between the read they were computed from and their
   // application; and whose push each update was, in order.
   std::vector<int64_t> staleness, applied;
+  // The step that the run went on from; checkpoints of the first rank: how many were written, how many could not be.
+  std::optional<int64_t> resumed_at;
+  int64_t checkpoints_written = 0, checkpoints_failed = 0;
+  bool stopped = false;                 // it was asked to end before its end
+  std::vector<std::string> notes;       // what whoever reads the report should know: the first rank's alone
   std::map<std::string, int64_t> wall;  // wall-clock figures of the program itself, ns
 };
 

@@ -116,6 +116,9 @@ Json variant_json(const VariantReport& v) {
   }
   out["staleness"] = staleness_json(v.staleness);
   out["expectations"] = expectations_json(v.expectations);
+  out["resumed_at"] = v.resumed_at ? Json(*v.resumed_at) : Json(nullptr);
+  out["stopped"] = v.stopped;
+  out["checkpoints"] = {{"written", v.checkpoints_written}, {"failed", v.checkpoints_failed}};
   out["warnings"] = v.warnings;
   out["wall_s"] = number(v.wall_s);
   return out;

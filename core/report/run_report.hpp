@@ -136,6 +136,9 @@ struct VariantReport {
   std::vector<EvaluationReport> evaluations;
   StalenessReport staleness;
   std::vector<Expectation> expectations;
+  std::optional<int64_t> resumed_at;  // the step that this run went on from: steps, times and bytes are those made since
+  bool stopped = false;               // ended in good order because it was asked to
+  int64_t checkpoints_written = 0, checkpoints_failed = 0;
   std::vector<std::string> warnings;
   double wall_s = 0;
 

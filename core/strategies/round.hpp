@@ -37,6 +37,11 @@ class ModelState {
   const Set& next() const { return sets_[at(1)]; }
   int64_t round() const { return round_; }
 
+  // applied() has been filled with the state after so many rounds, made elsewhere. Before the first advance().
+  void begin_after(int64_t round) { round_ = began_ = round; }
+  // Applied since then, and not undone.
+  int64_t rounds_here() const { return round_ - began_; }
+
   // The round in flight is complete here: next() becomes applied(), and what was applied before it can be returned to.
   void advance();
   // Everyone is known to have applied round(): there is no way back from it.
@@ -51,7 +56,7 @@ class ModelState {
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::vector<Set> sets_;
   size_t current_ = 0;
-  int64_t round_ = 0;
+  int64_t round_ = 0, began_ = 0;
   bool undo_ = false;
 };
 

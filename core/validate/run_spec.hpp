@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/time.hpp"
@@ -50,6 +51,19 @@ struct TrainSpec {
   std::optional<int64_t> bucket_bytes;  // default: 25 MB or 1/16 of the model, whichever is larger
 };
 
+// The scenario's [checkpoint].
+struct CheckpointSpec {
+  std::optional<int64_t> every;  // steps; always at the end as well
+  int64_t keep = 3;              // the newest so many
+  std::string best;              // "accuracy" | "loss": the best by it is kept as well; empty: none
+};
+
+// Where a run begins: after so many steps that an earlier process has made.
+struct StartPoint {
+  int64_t step = 0;
+  Duration elapsed;
+};
+
 struct RunSpec {
   std::string scenario_path;
   std::string scenario_digest;  // scenario, topology and seed
@@ -75,6 +89,14 @@ struct RunSpec {
   StrategyPlan plan;  // strategy, codecs, buckets, and the cluster: who takes part and where each stands
   bool commit_by_vote = false;
   ExpectSpec expect;
+
+  std::optional<CheckpointSpec> checkpoint;  // nullopt: the scenario has no such table
+  // Decided by whoever starts the run: whether checkpoints are written at all, and whether it goes on from the newest.
+  bool keeps_checkpoints = false, resumes = false;
+  StartPoint start;
+  std::string program_version;  // for the manifests
+  // What decides what is trained, as text: a checkpoint continues only a run that agrees in it.
+  std::vector<std::pair<std::string, std::string>> settings;
 
   // How long a member may wait, derived from topology and model, or set; absolute deadlines are made of it.
   Duration start_timeout, round_timeout;

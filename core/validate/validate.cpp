@@ -16,6 +16,7 @@
 #include "core/strategies/registry.hpp"
 #include "core/validate/deadlines.hpp"
 #include "core/validate/memory.hpp"
+#include "core/validate/settings.hpp"
 
 namespace xdc {
 namespace {
@@ -366,6 +367,11 @@ std::vector<RunSpec> plan_variants(const Scenario& scenario, Diagnostics& diagno
     if (variant.find("strategy") != nullptr) {
       plan_strategy(variant, common.topology, spec, diagnostics);
     }
+    if (scenario.checkpoint) {
+      spec.checkpoint = CheckpointSpec{scenario.checkpoint->every, scenario.checkpoint->keep, scenario.checkpoint->best};
+      check_checkpoint(scenario, variant, spec, diagnostics);
+    }
+    note_settings(scenario, variant, spec);
     if (sound && diagnostics.errors().size() == errors) {
       memory.check(variant, spec);
       set_deadlines(spec);

@@ -168,7 +168,14 @@ Status FileStorage::remove(std::string_view name) {
   if (::unlink(path.c_str()) != 0) {
     return errno == ENOENT || errno == ENOTDIR ? ok_status() : Status(system_failure("removing", path.native(), errno));
   }
-  return sync_directory(path.parent_path());
+  XDC_TRY(sync_directory(path.parent_path()));
+  // Directories that hold nothing any more go as well; one that does is left by the system itself.
+  for (fs::path directory = path.parent_path(); directory != fs::path(root_); directory = directory.parent_path()) {
+    if (::rmdir(directory.c_str()) != 0) {
+      break;
+    }
+  }
+  return ok_status();
 }
 
 }  // namespace xdc

@@ -9,7 +9,7 @@
 namespace xdc {
 
 // put: a temporary file beside the target, fsync, rename, fsync of the directory. Temporary names contain '~', which no name
-// may, so what a killed writer left is never listed nor read.
+// may, so what a killed writer left is never listed nor read. remove: directories below the root that become empty go along.
 class FileStorage final : public Storage {
  public:
   // The directory is made at the first put.

@@ -108,7 +108,8 @@ class Launch {
                            prefix_,
                            options_.placement.listen[static_cast<size_t>(member)],
                            options_.placement.tls_directory,
-                           options_.placement.keeper};
+                           options_.placement.keeper,
+                           {}};
     std::vector<std::string> arguments = options_.rank_arguments;
     for (std::string& argument : to_arguments(rank)) {
       arguments.push_back(std::move(argument));

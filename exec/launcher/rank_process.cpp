@@ -147,7 +147,7 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   GrpcStore whole_store({options.store, options.keeper, security ? &*security : nullptr}, clock);
   PrefixedStore store(whole_store, options.prefix);
   const Computer computer(spec, options, clock);
-  FileStorage storage("checkpoints");
+  FileStorage storage(options.checkpoint_directory);
   XDC_TRY_ASSIGN(const EventFile events, EventFile::open(options.log_directory, short_name(cluster, options.member)));
   const Member& member = cluster.members[static_cast<size_t>(options.member)];
   JsonTrace lines(events.fd(), cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member);
@@ -205,7 +205,8 @@ Result<RankOptions> read_rank_options(const std::string& text) {
                      json["listen"],
                      json["tls_directory"],
                      json["keeper"],
-                     true};
+                     true,
+                     {}};
 }
 
 int run_rank_process(const RunSpec& spec, const RankOptions& options) {
