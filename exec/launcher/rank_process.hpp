@@ -20,7 +20,7 @@ struct RankOptions {
   std::string tls_directory;          // empty: plaintext
   std::string keeper;                 // the name in the store's certificate
   bool waits_for_computation = true;  // in a rehearsal; from the command line of the rank
-  std::string checkpoint_directory;   // from the command line itself; used where the specification says that checkpoints are kept
+  std::string checkpoint_directory = {};   // from the command line itself; used where the specification says that checkpoints are kept
 };
 
 // As options of the program's command line, and back. The names are not for users.

@@ -1,0 +1,275 @@
+// Does a run that was ended, killed or robbed of its files go on as if nothing had been? Digests are held against xdc-sim's.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/xdc_run_program.hpp"
+
+namespace xdc::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kLong = 120;
+
+// Three ranks in two datacenters; every kind of state that a member can have.
+const std::string kScenario = R"(topology = ")" XDC_SOURCE_DIR R"(/topologies/two_offices.toml"
+seed = 5
+[model]
+kind = "mlp"
+[data]
+source = "generated"
+train_samples = 900
+test_samples = 200
+height = 8
+width = 8
+classes = 10
+[train]
+batch_per_rank = 16
+optimizer = { kind = "adam", lr = 1e-3 }
+stop = { steps = 24 }
+eval_every = 6
+[checkpoint]
+every = 4
+keep = 3
+[[variant]]
+name = "tree int8"
+strategy = { kind = "hierarchical_allreduce" }
+codec = { wan = { kind = "int8", error_feedback = true, rounding = "stochastic" } }
+[[variant]]
+name = "momentum"
+strategy = { kind = "ring_allreduce", order = "contiguous" }
+[variant.train]
+optimizer = { kind = "sgd", lr = 0.05, momentum = 0.9 }
+accumulation_steps = 2
+[[variant]]
+name = "servers"
+strategy = { kind = "parameter_server", placement = "office", shards = 2 }
+codec = { wan = { kind = "top_k", density = 0.1, error_feedback = true } }
+[[variant]]
+name = "local"
+strategy = { kind = "local_sgd", period = 4 }
+codec = { wan = { kind = "int8", error_feedback = true } }
+)";
+
+struct Ended {
+  int code = 0;
+  std::string err, out;
+};
+
+Ended run(const Folder& folder, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), folder.file("scenario.toml"));
+  Program program(folder, arguments);
+  const auto exit = program.wait(kLong);
+  REQUIRE(exit);
+  return {exit->code, program.err(), program.out()};
+}
+
+void write_scenario(const Folder& folder, const std::string& more = "") {
+  std::ofstream(folder.file("scenario.toml")) << kScenario << more;
+}
+
+nlohmann::json report_in(const std::string& path) { return nlohmann::json::parse(read(path)); }
+
+// By variant.
+std::map<std::string, std::string> digests_in(const std::string& path) {
+  std::map<std::string, std::string> digests;
+  const auto report = report_in(path);
+  for (const auto& variant : report.at("variants")) {
+    digests[variant.at("name")] = variant.at("parameters_digest");
+  }
+  return digests;
+}
+
+std::map<std::string, std::string> simulated(const Folder& folder, const std::vector<std::string>& more) {
+  std::string command = fmt::format("'{}' '{}' --json '{}'", XDC_SIM, folder.file("scenario.toml"), folder.file("sim.json"));
+  for (const auto& argument : more) command += fmt::format(" '{}'", argument);
+  REQUIRE(std::system((command + " > /dev/null 2>&1").c_str()) == 0);
+  return digests_in(folder.file("sim.json"));
+}
+
+std::string steps(int64_t count) { return fmt::format("train.stop={{ steps = {} }}", count); }
+
+// The steps of which there is a whole checkpoint, newest last.
+std::vector<int64_t> saved_steps(const std::string& directory) {
+  std::vector<int64_t> all;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("step-") && fs::exists(entry.path() / "manifest.json", error)) all.push_back(std::stoll(name.substr(5)));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void flip_a_bit(const fs::path& file) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  REQUIRE(stream.good());
+  const auto at = static_cast<std::streamoff>(fs::file_size(file) / 2);
+  stream.seekg(at);
+  const char byte = static_cast<char>(stream.get() ^ 0x04);
+  stream.seekp(at);
+  stream.put(byte);
+}
+
+// Variant "tree int8", without an end.
+struct Endless {
+  explicit Endless(std::vector<std::string> more = {}) {
+    write_scenario(folder);
+    std::vector<std::string> arguments{
+        folder.file("scenario.toml"), "--variant",    "tree int8",         "--set", steps(100'000'000), "--set",
+        "train.eval_every=1000000",   "--checkpoint", folder.file("saved")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    program.emplace(folder, arguments);
+  }
+  std::string directory() const { return folder.file("saved/tree-int8"); }
+  bool reaches(int64_t step) const {
+    return eventually(kLong, [&] {
+      const auto all = saved_steps(directory());
+      return !all.empty() && all.back() >= step;
+    });
+  }
+
+  Folder folder;
+  std::optional<Program> program;
+};
+
+}  // namespace
+
+TEST_CASE("what is resumed ends with the bits of a run that was never interrupted, in either world", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  const auto half = run(folder, {"--checkpoint", folder.file("saved"), "--set", steps(12)});
+  INFO(half.err);
+  REQUIRE(half.code == 0);
+  const auto rest = run(folder, {"--checkpoint", folder.file("saved"), "--resume", "--json", folder.file("run.json")});
+  INFO(rest.err);
+  REQUIRE(rest.code == 0);
+  const auto resumed = digests_in(folder.file("run.json"));
+  REQUIRE(resumed.size() == 4);
+  CHECK(resumed == simulated(folder, {}));
+  const auto report = report_in(folder.file("run.json"));
+  for (const auto& variant : report.at("variants")) CHECK(variant.at("resumed_at") == 12);
+}
+
+TEST_CASE("a damaged checkpoint is named, and the newest intact one is taken", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  REQUIRE(run(folder, {"--variant", "tree int8", "--checkpoint", folder.file("saved"), "--set", steps(12)}).code == 0);
+  const fs::path directory = folder.file("saved/tree-int8");
+  REQUIRE(saved_steps(directory) == std::vector<int64_t>{4, 8, 12});
+  // A bit in the newest, and the end of a file of the one before is gone.
+  fs::path newest, before;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    const std::string path = entry.path();
+    if (entry.path().extension() == ".safetensors" && path.find("12/") != std::string::npos) newest = entry.path();
+    if (entry.path().extension() == ".safetensors" && path.find("08/") != std::string::npos) before = entry.path();
+  }
+  flip_a_bit(newest);
+  fs::resize_file(before, fs::file_size(before) - 1);
+  const auto rest =
+      run(folder, {"--variant", "tree int8", "--checkpoint", folder.file("saved"), "--resume", "--json", folder.file("run.json")});
+  INFO(rest.err);
+  REQUIRE(rest.code == 0);
+  CHECK(rest.err.find(newest.filename()) != std::string::npos);
+  CHECK(rest.err.find(before.filename()) != std::string::npos);
+  CHECK(report_in(folder.file("run.json")).at("variants")[0].at("resumed_at") == 4);
+  CHECK(digests_in(folder.file("run.json")) == simulated(folder, {"--variant", "tree int8"}));
+}
+
+TEST_CASE("a run that is asked to end saves itself and is resumed where it was", "[cli]") {
+  Endless run_on({"--json", "stopped.json"});
+  REQUIRE(run_on.reaches(8));
+  run_on.program->send(SIGTERM);
+  const auto exit = run_on.program->wait(kLong);
+  REQUIRE(exit);
+  INFO(run_on.program->err());
+  REQUIRE(exit->code == 0);
+  const int64_t stopped = saved_steps(run_on.directory()).back();
+  const auto rest = run(run_on.folder, {"--variant", "tree int8", "--set", steps(stopped + 5), "--set", "train.eval_every=1000000",
+                                        "--checkpoint", run_on.folder.file("saved"), "--resume", "--json", run_on.folder.file("run.json")});
+  INFO(rest.err);
+  REQUIRE(rest.code == 0);
+  CHECK(report_in(run_on.folder.file("run.json")).at("variants")[0].at("resumed_at") == stopped);
+  CHECK(digests_in(run_on.folder.file("run.json")) == simulated(run_on.folder, {"--variant", "tree int8", "--set", steps(stopped + 5)}));
+}
+
+TEST_CASE("whenever a run is killed there is an intact checkpoint to go on from", "[cli]") {
+  Endless run_on({"--set", "checkpoint.every=1"});
+  int64_t reached = 3;
+  for (int kill = 0; kill < 4; ++kill) {
+    REQUIRE(run_on.reaches(reached));
+    // Wherever its ranks are in their saving.
+    ::usleep(1000 * (1 + 7 * static_cast<unsigned>(kill)));
+    run_on.program->send(SIGKILL);
+    REQUIRE(run_on.program->wait(kLong));
+    reached = saved_steps(run_on.directory()).back() + 3;
+    run_on.program.emplace(
+        run_on.folder, std::vector<std::string>{run_on.folder.file("scenario.toml"), "--variant", "tree int8", "--set", steps(100'000'000),
+                                                "--set", "train.eval_every=1000000", "--set", "checkpoint.every=1", "--checkpoint",
+                                                run_on.folder.file("saved"), "--resume"});
+  }
+  REQUIRE(run_on.reaches(reached));
+  run_on.program->send(SIGKILL);
+  REQUIRE(run_on.program->wait(kLong));
+  const int64_t last = saved_steps(run_on.directory()).back() + 4;
+  const auto rest = run(run_on.folder, {"--variant", "tree int8", "--set", steps(last), "--set", "train.eval_every=1000000", "--checkpoint",
+                                        run_on.folder.file("saved"), "--resume", "--json", run_on.folder.file("run.json")});
+  INFO(rest.err);
+  REQUIRE(rest.code == 0);
+  CHECK(digests_in(run_on.folder.file("run.json")) == simulated(run_on.folder, {"--variant", "tree int8", "--set", steps(last)}));
+}
+
+TEST_CASE("training goes on when its checkpoints cannot be written any more, and says so", "[cli]") {
+  Endless run_on({"--json", "run.json"});
+  REQUIRE(run_on.reaches(8));
+  // As if the disk had gone: a file stands where the directory was.
+  fs::rename(run_on.folder.file("saved"), run_on.folder.file("elsewhere"));
+  std::ofstream(run_on.folder.file("saved")) << "no directory";
+  REQUIRE(eventually(kLong, [&] { return run_on.program->err().find("training goes on") != std::string::npos; }));
+  run_on.program->send(SIGTERM);
+  const auto exit = run_on.program->wait(kLong);
+  REQUIRE(exit);
+  INFO(run_on.program->err());
+  CHECK(exit->code == 0);
+  CHECK(report_in(run_on.folder.file("run.json")).at("variants")[0].at("checkpoints").at("failed") >= 1);
+}
+
+TEST_CASE("a checkpoint is scored without ranks, as the run that wrote it scored itself", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  REQUIRE(run(folder, {"--variant", "momentum", "--checkpoint", folder.file("saved"), "--json", folder.file("run.json")}).code == 0);
+  const auto scored = run(folder, {"--variant", "momentum", "--evaluate", folder.file("saved/momentum")});
+  INFO(scored.err);
+  REQUIRE(scored.code == 0);
+  const double accuracy = report_in(folder.file("run.json")).at("variants")[0].at("accuracy");
+  CHECK(scored.out.find("step 24") != std::string::npos);
+  CHECK(scored.out.find(fmt::format("accuracy {:.2f} %", 100 * accuracy)) != std::string::npos);
+  CHECK(run(folder, {"--variant", "momentum", "--evaluate", folder.file("nowhere")}).code == 2);
+}
+
+TEST_CASE("what cannot be resumed is refused with the reason, before anything starts", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  const auto refused = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--variant", "momentum"});
+    const auto ended = run(folder, std::move(arguments));
+    CHECK(ended.code == 2);
+    return ended.err;
+  };
+  using Catch::Contains;
+  CHECK_THAT(refused({"--resume"}), Contains("--checkpoint DIR"));
+  CHECK_THAT(refused({"--checkpoint", folder.file("saved"), "--resume"}), Contains("there is no checkpoint"));
+  REQUIRE(run(folder, {"--variant", "momentum", "--checkpoint", folder.file("saved"), "--set", steps(4)}).code == 0);
+  CHECK_THAT(refused({"--checkpoint", folder.file("saved")}), Contains("--resume"));
+  CHECK_THAT(refused({"--checkpoint", folder.file("saved"), "--resume", "--seed", "6"}), Contains("seed"));
+  CHECK_THAT(refused({"--checkpoint", folder.file("saved"), "--resume", "--set", "model.kind=linear"}), Contains("model"));
+}
+
+}  // namespace xdc::cli
