@@ -16,6 +16,7 @@ const std::vector<FactRule>& fact_rules() {
       {"build", false, "another build may add in another order: equal results are claimed for one build"},
       {"scenario", false, "scenario, topology or --set differ: these are two runs"},
       {"variants", false, "these are two runs"},
+      {"checkpoints", false, "all save and go on together, or none does: give --checkpoint, --resume and [checkpoint] alike everywhere"},
       {"numerics", false, "ranks would round differently"},
       {"instructions", false, "ranks would round differently"},
       {"oneDNN", false, "another version may add in another order"},
@@ -56,6 +57,20 @@ std::string processor_model() {
   return "unknown";
 }
 
+namespace {
+
+// Where they are kept is each machine's own affair.
+std::string describe_checkpoints(const RunSpec& spec) {
+  if (!spec.keeps_checkpoints) {
+    return "none";
+  }
+  const bool in_between = spec.checkpoint && spec.checkpoint->every;
+  return fmt::format("{}{}", in_between ? fmt::format("every {} steps", *spec.checkpoint->every) : "at the end",
+                     spec.resumes ? ", going on from the newest" : "");
+}
+
+}  // namespace
+
 Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& version, const std::string& build) {
   const bool native = spec.numerics == Numerics::native;
   XDC_TRY(pin_numerics(native ? CpuNumerics::native : CpuNumerics::portable));
@@ -64,6 +79,7 @@ Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& ver
   return Fingerprint{{"version", version},
                      {"build", build},
                      {"scenario", spec.scenario_digest},
+                     {"checkpoints", describe_checkpoints(spec)},
                      {"numerics", native ? "native" : "portable"},
                      {"instructions", comma == std::string::npos ? in_use : in_use.substr(comma + 2)},
                      {"oneDNN", in_use.substr(0, comma)},

@@ -135,6 +135,44 @@ TEST_CASE("launchers whose scenario or numerics differ do not start, and each pr
   }
 }
 
+TEST_CASE("launchers that do not save alike do not start") {
+  Site site;
+  Programs programs;
+  programs.push_back(site.start_datacenter("beijing", {"--variant", "ring"}));
+  programs.push_back(site.start_datacenter("shanghai", {"--variant", "ring", "--checkpoint", "saved"}));
+  programs.push_back(site.start_datacenter("guangzhou", {"--variant", "ring"}));
+  all_end_with(programs, 3);
+  for (const auto& program : programs) {
+    INFO(program->err());
+    CHECK_THAT(program->err(), Contains("checkpoints: ") && Contains("  shanghai rank 2\n"));
+  }
+}
+
+TEST_CASE("machines that save each on a disk of its own are resumed together, to the simulator's digest") {
+  Site site;
+  for (const bool resumed : {false, true}) {
+    Programs programs;
+    for (const std::string& name : site.datacenters()) {
+      std::vector<std::string> more{"--checkpoint", "saved-" + name};
+      if (resumed) {
+        more.emplace_back("--resume");
+      } else {
+        more.insert(more.end(), {"--set", "train.stop={ steps = 3 }", "--set", "expect={}"});
+      }
+      programs.push_back(site.start_datacenter(name, more));
+    }
+    all_end_with(programs, 0);
+  }
+  for (int variant = 0; variant < 3; ++variant) {
+    const auto* name = variant == 0 ? "ring" : variant == 1 ? "tree" : "ps";
+    const std::string expected = site.simulated(name);
+    for (const std::string& datacenter : site.datacenters()) {
+      INFO(name << " " << datacenter);
+      CHECK(site.digest_of(datacenter, variant) == expected);
+    }
+  }
+}
+
 TEST_CASE("a mismatch that can change results cannot be allowed, and one that is none is named") {
   Site site;
   for (const auto& [key, message] : {std::pair("build", "it can change results"), std::pair("procesor", "did you mean \"processor\"")}) {
