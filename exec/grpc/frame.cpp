@@ -1,6 +1,9 @@
 #include "exec/grpc/frame.hpp"
 
 #include <xxhash.h>
+#ifdef __x86_64__
+#include <xxh_x86dispatch.h>  // XXH3 by the widest registers that the processor has; the same sums
+#endif
 
 namespace xdc {
 

@@ -38,4 +38,9 @@ inline constexpr int kTcpReadBytes = 1 << 20;
 // No message of this protocol is longer; a longer one is refused before memory is taken for it.
 inline constexpr int kMaxMessageBytes = static_cast<int>(kChunkBytes + kHeaderBytes);
 
+// Of the allocator: what is larger goes straight to the system; so much freed memory is kept; the heap grows in such steps.
+inline constexpr int kLargestReused = 16 << 20;
+inline constexpr int kFreeKeptBytes = 256 << 20;
+inline constexpr int kHeapStepBytes = 16 << 20;
+
 }  // namespace xdc

@@ -5,9 +5,10 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <filesystem>
+
+#include "core/base/check.hpp"
 
 namespace xdc {
 
@@ -31,7 +32,7 @@ void extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str());
-  REQUIRE(extension != nullptr);
+  XDC_CHECK(extension != nullptr);
   X509_add_ext(certificate, extension, -1);
   X509_EXTENSION_free(extension);
 }
@@ -39,23 +40,23 @@ void extend(X509* certificate, X509* issuer, int kind, const std::string& value)
 template <class Write>
 void write_pem(const std::string& path, Write write) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  REQUIRE(file != nullptr);
+  XDC_CHECK(file != nullptr);
   const int written = write(file);
-  REQUIRE(std::fclose(file) == 0);
-  REQUIRE(written == 1);
+  XDC_CHECK(std::fclose(file) == 0);
+  XDC_CHECK(written == 1);
 }
 
 }  // namespace
 
 Certificates::Certificates() {
   std::string path = (std::filesystem::temp_directory_path() / "xdc-certificates-XXXXXX").native();
-  REQUIRE(::mkdtemp(path.data()) != nullptr);
+  XDC_CHECK(::mkdtemp(path.data()) != nullptr);
   directory_ = path;
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = certificate_for(key, "authority of a test", -60, 3600);
   X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
   extend(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE");
-  REQUIRE(X509_sign(certificate, key, EVP_sha256()) > 0);
+  XDC_CHECK(X509_sign(certificate, key, EVP_sha256()) > 0);
   write_pem(directory_ + "/ca.pem", [&](std::FILE* file) { return PEM_write_X509(file, certificate); });
   authority_ = certificate;
   authority_key_ = key;
@@ -73,7 +74,7 @@ void Certificates::make(const std::string& name, const std::string& dns, long fr
   X509* certificate = certificate_for(key, name, from_s, to_s);
   X509_set_issuer_name(certificate, X509_get_subject_name(authority));
   extend(certificate, authority, NID_subject_alt_name, "DNS:" + (dns.empty() ? name + ".xdc" : dns));
-  REQUIRE(X509_sign(certificate, static_cast<EVP_PKEY*>(authority_key_), EVP_sha256()) > 0);
+  XDC_CHECK(X509_sign(certificate, static_cast<EVP_PKEY*>(authority_key_), EVP_sha256()) > 0);
   write_pem(directory_ + "/" + name + ".pem", [&](std::FILE* file) { return PEM_write_X509(file, certificate); });
   write_pem(directory_ + "/" + name + ".key",
             [&](std::FILE* file) { return PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr); });
