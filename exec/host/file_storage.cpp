@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 namespace xdc {
 
@@ -53,65 +56,122 @@ Status check_name(std::string_view name) {
   return ok_status();
 }
 
-Status sync_directory(const fs::path& directory) {
+// False: it is not there any more.
+Result<bool> sync_directory(const fs::path& directory) {
   const File file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.fd() < 0 && errno == ENOENT) return false;
   if (file.fd() < 0 || ::fsync(file.fd()) != 0) {
     return system_failure("syncing", directory.native(), errno);
   }
-  return ok_status();
+  return true;
 }
 
-// Makes the directories above a file, each durable in its parent.
-Status make_directories(const fs::path& directory) {
+// Makes the directories above a file, each durable in its parent. False: another process has removed one meanwhile, as it was empty.
+Result<bool> make_directories(const fs::path& directory) {
   if (directory.empty() || fs::is_directory(directory)) {
-    return ok_status();
+    return true;
   }
   const fs::path parent = directory.parent_path();
   if (parent != directory) {
-    XDC_TRY(make_directories(parent));
+    XDC_TRY_ASSIGN(const bool made, make_directories(parent));
+    if (!made) return false;
   }
   if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
-    return system_failure("making directory", directory.native(), errno);
+    return errno == ENOENT ? Result<bool>(false) : system_failure("making directory", directory.native(), errno);
   }
   return sync_directory(parent.empty() ? fs::path(".") : parent);
 }
 
-Status write_whole(const fs::path& path, std::span<const std::byte> contents) {
-  File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.fd() < 0) {
-    return system_failure("creating", path.native(), errno);
+// A file of its own beside `path`, open and locked for as long as it is written: so a sweep knows that its writer lives, wherever the
+// writer runs. Its name is "PATH~PROCESS-NUMBER".
+struct Temporary {
+  Temporary(fs::path its_path, int fd) : path(std::move(its_path)), file(fd) {}
+  fs::path path;
+  File file;
+};
+
+Result<std::unique_ptr<Temporary>> make_temporary(const fs::path& path, std::atomic<uint64_t>& next) {
+  // A sweep may take the directory, as long as it is empty, or the file, as long as it is not locked; and another machine's process may
+  // have the number of this one.
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    XDC_TRY_ASSIGN(const bool made_directories, make_directories(path.parent_path()));
+    if (!made_directories) continue;
+    fs::path name = fmt::format("{}~{}-{}", path.native(), ::getpid(), next++);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != ENOENT && errno != EEXIST) return system_failure("creating", name.native(), errno);
+    if (fd < 0) continue;
+    auto made = std::make_unique<Temporary>(std::move(name), fd);
+    struct stat info {};
+    if (::flock(fd, LOCK_EX) != 0 || ::fstat(fd, &info) != 0) return system_failure("locking", made->path.native(), errno);
+    if (info.st_nlink > 0) return made;
   }
+  return Error{ErrorCode::failed, fmt::format("creating {}: whatever is made for it is gone at once, a hundred times", path.native())};
+}
+
+Status write_whole(const Temporary& temporary, std::span<const std::byte> contents) {
   for (size_t at = 0; at < contents.size();) {
-    const ssize_t n = ::write(file.fd(), contents.data() + at, contents.size() - at);
+    const ssize_t n = ::write(temporary.file.fd(), contents.data() + at, contents.size() - at);
     if (n < 0 && errno != EINTR) {
-      return system_failure("writing", path.native(), errno);
+      return system_failure("writing", temporary.path.native(), errno);
     }
     at += n > 0 ? static_cast<size_t>(n) : 0;
   }
-  if (::fsync(file.fd()) != 0 || !file.close()) {
-    return system_failure("syncing", path.native(), errno);
-  }
-  return ok_status();
+  return ::fsync(temporary.file.fd()) == 0 ? ok_status() : Status(system_failure("syncing", temporary.path.native(), errno));
 }
 
-Status put_file(const fs::path& path, const fs::path& temporary, std::span<const std::byte> contents) {
+Status put_file(const fs::path& path, Temporary& temporary, std::span<const std::byte> contents) {
   XDC_TRY(write_whole(temporary, contents));
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (::rename(temporary.path.c_str(), path.c_str()) != 0) {
     return system_failure("renaming to", path.native(), errno);
   }
-  return sync_directory(path.parent_path());
+  if (!temporary.file.close()) return system_failure("closing", path.native(), errno);
+  return sync_directory(path.parent_path()).status();
+}
+
+bool is_temporary(std::string_view name) {
+  const auto number = [&name] {
+    const size_t end = name.find_last_not_of("0123456789");
+    const bool some = end != std::string_view::npos && end + 1 < name.size();
+    name = name.substr(0, some ? end + 1 : 0);
+    return some;
+  };
+  if (!number() || !name.ends_with('-')) return false;
+  name.remove_suffix(1);
+  return number() && name.ends_with('~');
+}
+
+// Whoever writes it holds a lock; a process that was killed holds none.
+void remove_if_stale(const fs::path& path) {
+  const File file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (file.fd() >= 0 && ::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+}
+
+// What killed processes left below `root`: temporary files, and directories in which nothing is any more. What cannot be removed is in
+// nobody's way, and stays.
+void sweep(const std::string& root) {
+  std::error_code error;
+  std::vector<fs::path> directories;
+  for (fs::recursive_directory_iterator at(root, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_symlink(ignored)) continue;
+    if (at->is_directory(ignored)) directories.push_back(at->path());
+    if (at->is_regular_file(ignored) && is_temporary(at->path().filename().native())) remove_if_stale(at->path());
+  }
+  // Those inside others come behind them. One that holds something is left by the system itself.
+  for (auto directory = directories.rbegin(); directory != directories.rend(); ++directory) ::rmdir(directory->c_str());
 }
 
 }  // namespace
 
 Status FileStorage::put(std::string_view name, std::span<const std::byte> contents) {
   XDC_TRY(check_name(name));
+  std::call_once(swept_, sweep, root_);
   const fs::path path = fs::path(root_) / name;
-  XDC_TRY(make_directories(path.parent_path()));
-  const fs::path temporary = fmt::format("{}~{}-{}", path.native(), ::getpid(), next_temporary_++);
-  Status status = put_file(path, temporary, contents);
+  XDC_TRY_ASSIGN(const auto temporary, make_temporary(path, next_temporary_));
+  Status status = put_file(path, *temporary, contents);
   if (!status.ok()) {
-    ::unlink(temporary.c_str());
+    ::unlink(temporary->path.c_str());
   }
   return status;
 }
@@ -168,7 +228,7 @@ Status FileStorage::remove(std::string_view name) {
   if (::unlink(path.c_str()) != 0) {
     return errno == ENOENT || errno == ENOTDIR ? ok_status() : Status(system_failure("removing", path.native(), errno));
   }
-  XDC_TRY(sync_directory(path.parent_path()));
+  XDC_TRY(sync_directory(path.parent_path()).status());
   // Directories that hold nothing any more go as well; one that does is left by the system itself.
   for (fs::path directory = path.parent_path(); directory != fs::path(root_); directory = directory.parent_path()) {
     if (::rmdir(directory.c_str()) != 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 
 #include "core/seam/storage.hpp"
@@ -9,7 +10,8 @@
 namespace xdc {
 
 // put: a temporary file beside the target, fsync, rename, fsync of the directory. Temporary names contain '~', which no name
-// may, so what a killed writer left is never listed nor read. remove: directories below the root that become empty go along.
+// may, so what a killed writer left is never listed nor read; it goes at the first put of the next FileStorage there. remove: directories
+// below the root that become empty go along.
 class FileStorage final : public Storage {
  public:
   // The directory is made at the first put.
@@ -22,6 +24,7 @@ class FileStorage final : public Storage {
 
  private:
   std::string root_;
+  std::once_flag swept_;
   std::atomic<uint64_t> next_temporary_{0};
 };
 

@@ -1,7 +1,10 @@
 // Do files keep the promises of Storage?
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -75,6 +78,55 @@ TEST_CASE("what a killed writer left behind is neither listed nor in the way", "
   REQUIRE(storage.list("").value() == std::vector<std::string>{"model"});
   REQUIRE(storage.put("model", bytes_of("new")).ok());
   REQUIRE(storage.get("model").value() == bytes_of("new"));
+}
+
+TEST_CASE("what killed writers left is removed by the next one, and what a living one writes is not", "[exec]") {
+  const Directory directory;
+  const auto path = [&](const char* name) { return directory.path() + "/" + name; };
+  std::filesystem::create_directories(path("step-1/empty"));
+  std::filesystem::create_directories(path("step-2"));
+  for (const auto* name :
+       {"model~999-0", "step-2/model~1-17", "step-2/model~2-0", "notes~", "notes~1", "notes~1-", "notes~1-x", "notes-1-2"}) {
+    std::ofstream(path(name)) << "half";
+  }
+  // As its writer holds it, which may be a process of another machine.
+  const int writing = ::open(path("step-2/model~2-0").c_str(), O_WRONLY);
+  REQUIRE(::flock(writing, LOCK_EX) == 0);
+  FileStorage storage(directory.path());
+  REQUIRE(storage.put("model", bytes_of("new")).ok());
+  for (const auto* name : {"step-1", "model~999-0", "step-2/model~1-17"}) {
+    CAPTURE(name);
+    CHECK(!std::filesystem::exists(path(name)));
+  }
+  for (const auto* name : {"model", "step-2/model~2-0", "notes~", "notes~1", "notes~1-", "notes~1-x", "notes-1-2"}) {
+    CAPTURE(name);
+    CHECK(std::filesystem::exists(path(name)));
+  }
+  ::close(writing);
+  // Its writer is gone now.
+  REQUIRE(FileStorage(directory.path()).put("model", bytes_of("newer")).ok());
+  CHECK(!std::filesystem::exists(path("step-2")));
+}
+
+TEST_CASE("writers beside each other and beside those that start lose nothing", "[exec]") {
+  const Directory directory;
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < 40; ++i) {
+        // A new one sweeps. What it removes may take the directory from the others.
+        FileStorage storage(directory.path());
+        const auto name = fmt::format("step-{}/model{}", i, writer);
+        failed += storage.put(name, bytes_of(name)).ok() ? 0 : 1;
+        failed += storage.get(name).ok() ? 0 : 1;
+        failed += storage.remove(name).ok() ? 0 : 1;
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  CHECK(failed == 0);
+  CHECK(FileStorage(directory.path()).list("").value().empty());
 }
 
 TEST_CASE("a put that fails leaves the old contents and no new file", "[exec]") {
