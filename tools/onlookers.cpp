@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "core/base/digest.hpp"
+#include "core/rank_main/folding_of.hpp"
+#include "core/report/event_line.hpp"
 #include "core/report/timeline.hpp"
 
 namespace xdc {
@@ -41,7 +43,7 @@ void record_event(Timeline& timeline, const TraceEvent& event) {
     timeline.work(event.member, "exchange", fmt::format("round {}", event.step), event.time.ns,
                   event.time.ns + integer_field(event, "duration_ns"));
   } else if (event.event == "step") {
-    timeline.mark(event.member, fmt::format("step {} done", event.step), event.time.ns, {});
+    if (event.member == 0) timeline.mark(event.member, fmt::format("step {} done", event.step), event.time.ns, {});
   } else {
     std::vector<std::pair<std::string, double>> values;
     for (const auto& field : event.fields) {
@@ -94,6 +96,22 @@ Onlookers timeline_onlookers(const RunSpec& spec, int first_process, const TaskV
     voice.text(timeline->take());
   };
   return out;
+}
+
+Observer events_onlooker(const RunSpec& spec, bool expand, const TaskVoice& voice) {
+  const auto& cluster = spec.cluster();
+  const Folding folding = expand ? unfolded(cluster) : folding_of(spec);
+  // By acting member: all that it speaks for, itself first.
+  std::vector<std::vector<EventSource>> sources(cluster.members.size());
+  for (const auto& member : cluster.members) {
+    const auto actor = static_cast<size_t>(folding.actor[static_cast<size_t>(member.id)]);
+    sources[actor].push_back({spec.variant, cluster.datacenters[static_cast<size_t>(member.datacenter)], member.id});
+  }
+  return [sources = std::move(sources), &voice](const TraceEvent& event) {
+    for (const auto& source : sources[static_cast<size_t>(event.member)]) {
+      voice.events(event_line(source, event.time, event.step, event.event, {event.fields.begin(), event.fields.size()}));
+    }
+  };
 }
 
 }  // namespace xdc

@@ -1,4 +1,4 @@
-// Who watches a simulated run for --check and --trace? Both turn what they see into text that the parent process hears.
+// Who watches a simulated run for --check, --trace and --events? All turn what they see into text that the parent process hears.
 #pragma once
 
 #include "tools/side_by_side.hpp"
@@ -12,5 +12,8 @@ Onlookers check_onlookers(const RunSpec& spec, const TaskVoice& voice);
 
 // Parts of a timeline (core/report/timeline.hpp), whose processes begin at `first_process`.
 Onlookers timeline_onlookers(const RunSpec& spec, int first_process, const TaskVoice& voice);
+
+// Lines of --events (core/report/event_line.hpp): what every member says, also those that another one acts for, unless told to `expand`.
+Observer events_onlooker(const RunSpec& spec, bool expand, const TaskVoice& voice);
 
 }  // namespace xdc

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/report/event_line.hpp"
 #include "core/report/twice.hpp"
 #include "tools/onlookers.hpp"
 
@@ -19,6 +20,17 @@ std::vector<std::string> names_of(const std::vector<RunSpec>& specs, bool twice)
   return names;
 }
 
+Onlookers onlookers_of(const RunSpec& spec, const RunStyle& style, int first_process, const TaskVoice& voice) {
+  auto out = style.timeline ? timeline_onlookers(spec, first_process, voice) : Onlookers{voice.progress};
+  if (style.events) {
+    out.event = [first = std::move(out.event), second = events_onlooker(spec, style.expand, voice)](const TraceEvent& event) {
+      if (first) first(event);
+      second(event);
+    };
+  }
+  return out;
+}
+
 VariantRuns run_once(const std::vector<RunSpec>& specs, const RunStyle& style) {
   VariantRuns out;
   std::vector<Task> tasks;
@@ -27,7 +39,7 @@ VariantRuns run_once(const std::vector<RunSpec>& specs, const RunStyle& style) {
     const int first_process = processes + 1;
     processes += static_cast<int>(spec.cluster().datacenters.size());
     tasks.emplace_back([&spec, &style, first_process](const TaskVoice& voice) {
-      return simulate(spec, style.timeline ? timeline_onlookers(spec, first_process, voice) : Onlookers{voice.progress}, style.expand);
+      return simulate(spec, onlookers_of(spec, style, first_process, voice), style.expand);
     });
   }
   SideBySideOptions options{style.jobs};
@@ -39,7 +51,12 @@ VariantRuns run_once(const std::vector<RunSpec>& specs, const RunStyle& style) {
     out.timelines.resize(specs.size());
     options.text = [&](size_t task, std::string_view text) { out.timelines[task] += text; };
   }
+  if (style.events) {
+    out.events_said.resize(specs.size());
+    options.events = [&](size_t task, std::string_view text) { out.events_said[task] += text; };
+  }
   out.outcomes = run_side_by_side(tasks, options, out.interrupted);
+  for (auto& said : out.events_said) said = sorted_by_time(said);
   return out;
 }
 

@@ -63,7 +63,7 @@ class SignalGuard {
 };
 
 // What goes through the pipe: a kind, the size of the text, the text.
-enum class Kind : char { progress = 'p', text = 't', report = 'r', error = 'e', end = '.' };
+enum class Kind : char { progress = 'p', text = 't', events = 'v', report = 'r', error = 'e', end = '.' };
 constexpr size_t kHeader = 1 + sizeof(uint64_t);
 
 void send(int fd, Kind kind, std::string_view text) {
@@ -81,26 +81,38 @@ void send(int fd, Kind kind, std::string_view text) {
   }
 }
 
+// Text goes in pieces: one write for many small ones.
+class Gathered {
+ public:
+  Gathered(int out, Kind kind) : out_(out), kind_(kind) {}
+  void add(std::string_view more) {
+    constexpr size_t kPiece = 65536;
+    text_ += more;
+    if (text_.size() >= kPiece) flush();
+  }
+  void flush() {
+    if (!text_.empty()) send(out_, kind_, text_);
+    text_.clear();
+  }
+
+ private:
+  const int out_;
+  const Kind kind_;
+  std::string text_;
+};
+
 [[noreturn]] void live_as_child(const Task& task, int out) {
   double told = 0;
-  std::string text;
-  const auto send_text = [&] {
-    if (!text.empty()) send(out, Kind::text, text);
-    text.clear();
-  };
+  Gathered text(out, Kind::text), events(out, Kind::events);
   const auto progress = [&](double part) {
     constexpr double kStep = 0.01;
     if (part < told + kStep) return;
     told = part;
     send(out, Kind::progress, fmt::format("{}", part));
   };
-  const auto say = [&](std::string_view more) {
-    constexpr size_t kPiece = 65536;
-    text += more;
-    if (text.size() >= kPiece) send_text();
-  };
-  const auto outcome = task({progress, say});
-  send_text();
+  const auto outcome = task({progress, [&](std::string_view more) { text.add(more); }, [&](std::string_view more) { events.add(more); }});
+  text.flush();
+  events.flush();
   if (outcome.ok()) {
     for (const auto& report : outcome.value()) send(out, Kind::report, to_json(report));
     send(out, Kind::end, "");
@@ -114,8 +126,7 @@ void send(int fd, Kind kind, std::string_view text) {
 
 class Child {
  public:
-  using Hear = std::function<void(size_t, std::string_view)>;
-  Child(size_t task, pid_t pid, int in, const Hear& hear) : task_(task), pid_(pid), in_(in), hear_(&hear) {}
+  Child(size_t task, pid_t pid, int in, const SideBySideOptions& options) : task_(task), pid_(pid), in_(in), options_(&options) {}
 
   size_t task() const { return task_; }
   int in() const { return in_; }
@@ -180,7 +191,10 @@ class Child {
         part_ = std::strtod(text.c_str(), nullptr);
         break;
       case Kind::text:
-        if (*hear_) (*hear_)(task_, text);
+        if (options_->text) options_->text(task_, text);
+        break;
+      case Kind::events:
+        if (options_->events) options_->events(task_, text);
         break;
       case Kind::report: {
         auto report = member_report_from_json(text);
@@ -203,7 +217,7 @@ class Child {
   size_t task_;
   pid_t pid_;
   int in_;
-  const Hear* hear_;
+  const SideBySideOptions* options_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::string bytes_;
   double part_ = 0;
@@ -259,7 +273,7 @@ class Pool {
       errno = why;
       return fail(task, "a process cannot be started");
     }
-    children_.emplace_back(task, pid, ends[0], options_.text);
+    children_.emplace_back(task, pid, ends[0], options_);
   }
 
   void fail(size_t task, std::string_view what) {

@@ -21,8 +21,9 @@ struct TaskOutcome {
 
 // What a task may say while it runs.
 struct TaskVoice {
-  std::function<void(double)> progress;        // the part that is done
-  std::function<void(std::string_view)> text;  // whatever the parent wants to hear of it
+  std::function<void(double)> progress;          // the part that is done
+  std::function<void(std::string_view)> text;    // whatever the parent wants to hear of it
+  std::function<void(std::string_view)> events;  // likewise, kept apart
 };
 
 // Runs in the child.
@@ -35,6 +36,7 @@ struct SideBySideOptions {
   std::function<void(const std::vector<double>&)> progress = {};
   // What a task said, in order, in pieces of any size.
   std::function<void(size_t task, std::string_view text)> text = {};
+  std::function<void(size_t task, std::string_view text)> events = {};
   // A task has ended.
   std::function<void(size_t task, const TaskOutcome& outcome)> ended = {};
   // Whether a running task is to wait before it says more. Not all of them at once.

@@ -29,7 +29,7 @@ WorldSpec world_of(const RunSpec& spec, const Watch& watch, const Folding& foldi
 Observer observer_of(const RunSpec& spec, const Onlookers& onlookers) {
   return [steps = planned_steps(spec.train.stop, spec.schedule()), limit = spec.train.stop.time, &onlookers](const TraceEvent& event) {
     if (onlookers.event) onlookers.event(event);
-    if (event.event != "step" || !onlookers.progress) return;
+    if (event.event != "step" || event.member != 0 || !onlookers.progress) return;
     if (steps > 0) {
       onlookers.progress(static_cast<double>(event.step) / static_cast<double>(steps));
     } else if (limit) {

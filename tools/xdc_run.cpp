@@ -5,15 +5,16 @@
 #include <filesystem>
 #include <set>
 
-#include "core/math/numerics.hpp"
 #include "core/rank_main/variant_facts.hpp"
 #include "core/report/table.hpp"
 #include "exec/cuda/summary.hpp"
 #include "exec/host/steady_clock.hpp"
 #include "exec/launcher/doctor.hpp"
+#include "exec/launcher/event_file.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
 #include "tools/checkpoint_options.hpp"
+#include "tools/computing.hpp"
 #include "tools/list_members.hpp"
 #include "tools/program.hpp"
 #include "tools/progress_bar.hpp"
@@ -25,7 +26,7 @@ namespace {
 struct Options {
   ScenarioRequest request;
   std::string program;
-  std::string json;
+  std::string json, events;
   std::string device;
   Variables settings;  // --rank and its like, as given
   std::string checkpoint, evaluate;
@@ -57,6 +58,8 @@ void declare(CLI::App& app, Options& options) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--json", options.json, "write the report as JSON; -: to stdout, and the table to stderr")->type_name("FILE");
+  app.add_option("--events", options.events, "write the steps, exchanges and evaluations of every rank here, one JSON object a line")
+      ->type_name("FILE");
   app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
   app.add_option("--device", options.device, "what ranks train on: cpu or cuda (default: what the topology's devices are)")
       ->type_name("DEVICE")
@@ -93,39 +96,6 @@ void declare(CLI::App& app, Options& options) {
 int fail(ExitCode code, const Error& error) {
   fmt::print(stderr, "xdc-run: {}\n", error.message);
   return code;
-}
-
-bool is_rehearsal(const RunSpec& spec) { return spec.payload == PayloadKind::phantom; }
-
-// Says which device is used, and why that one.
-Result<std::string> choose_device(const Options& options, const RunSpec& spec) {
-  const bool only_cpus =
-      std::all_of(spec.devices.begin(), spec.devices.end(), [](const DeviceSpec& device) { return device.name == "cpu"; });
-  const std::string device = !options.device.empty() ? options.device : only_cpus ? "cpu" : "cuda";
-  const std::string why = options.device.empty() ? fmt::format("as the devices of {} say", spec.topology.path) : "as --device says";
-  if (device == "cuda") {
-    const auto summary = cuda_device_summary();
-    return Error{ErrorCode::unsupported,
-                 fmt::format("ranks would train on GPUs, {}, but {}. `--device cpu` trains the same on processors.", why,
-                             summary.ok() ? fmt::format("this version trains on processors only (found: {})", summary.value())
-                                          : summary.error().message)};
-  }
-  // The launcher trains nothing; pinned as its ranks will be, it can say what they use.
-  XDC_TRY(pin_numerics(spec.numerics == Numerics::native ? CpuNumerics::native : CpuNumerics::portable));
-  return fmt::format("device cpu, {}; {}", why, describe_numerics());
-}
-
-// A rehearsal computes nothing, so no device of this machine matters.
-Result<std::string> describe_rehearsal(const Options& options, const RunSpec& spec) {
-  if (!options.device.empty()) {
-    return Error{
-        ErrorCode::invalid,
-        fmt::format("--device {}: payload = \"phantom\" computes nothing; leave it out, or add --set payload=real", options.device)};
-  }
-  return fmt::format("a rehearsal (payload = \"phantom\"): bytes of the right size travel, {}; there is no loss and no accuracy",
-                     options.without_waiting
-                         ? "and computations take no time (--rehearse-without-waiting)"
-                         : fmt::format("and computations are waited for as modelled for the devices of {}", spec.topology.path));
 }
 
 std::vector<std::string> rank_arguments(const Options& options, const RunSpec& spec) {
@@ -166,6 +136,7 @@ struct Running {
   Session& session;
   const Fingerprint facts;
   ProgressBar& bar;
+  int events = -1;
   std::vector<double> parts;
   bool interrupted = false;  // a signal was not waited for
   bool stopped = false;      // a signal ended a variant in good order
@@ -187,7 +158,7 @@ VariantReport run_variant(Running& running, const RunSpec& spec, const Placement
                                   bar.show(running.parts);
                                 },
                                 static_cast<int>(index), placement, running.facts,
-                                request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}});
+                                request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}, running.events});
   const auto report = launched.ok() ? assemble(facts, launched.value().reports) : Result<VariantReport>(launched.error());
   VariantReport out = report.ok() ? report.value() : failed_variant(facts, report.error().message);
   if (!report.ok()) {
@@ -222,6 +193,13 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
     if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--json"));
     json.emplace(std::move(opened).value());
   }
+  std::optional<EventFile> events;
+  if (!options.events.empty()) {
+    auto opened = options.events == "-" ? Result<EventFile>(Error{ErrorCode::invalid, "wants a file: stdout is for the table"})
+                                        : EventFile::open(options.events);
+    if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--events"));
+    events.emplace(std::move(opened).value());
+  }
   if (request.log_directory) {
     std::error_code error;
     std::filesystem::create_directories(request.log_directory->value, error);
@@ -241,7 +219,13 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
   std::vector<std::string> names;
   for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
   ProgressBar bar(names);
-  Running running{options, request, *session.value(), std::move(facts).value(), bar, std::vector<double>(names.size(), 0.0)};
+  Running running{options,
+                  request,
+                  *session.value(),
+                  std::move(facts).value(),
+                  bar,
+                  events ? events->fd() : -1,
+                  std::vector<double>(names.size(), 0.0)};
   // After a failure launchers on several machines may no longer agree on what is next.
   const auto over = [&] { return running.interrupted || running.stopped || (running.failed && !session.value()->alone()); };
   for (size_t i = 0; i < plan.specs.size() && !over(); ++i) {
@@ -355,7 +339,8 @@ int dispatch(Options& options) {
   if (const Status fine = check_checkpoint_options(options.checkpoint, options.resume, plan->specs, first_is_here); !fine.ok()) {
     return fail(kBadInput, fine.error());
   }
-  const auto device = rehearsal ? describe_rehearsal(options, plan->specs.front()) : choose_device(options, plan->specs.front());
+  const auto device = rehearsal ? describe_rehearsal(options.device, options.without_waiting, plan->specs.front())
+                                : choose_device(options.device, plan->specs.front());
   if (!device.ok()) return fail(kBadInput, device.error());
   fmt::print(stderr, "xdc-run: {}\n", device.value());
   fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",

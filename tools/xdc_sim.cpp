@@ -19,7 +19,7 @@ namespace {
 
 struct Options {
   ScenarioRequest request;
-  std::string json, trace;
+  std::string json, trace, events;
   int jobs = 0;
   std::optional<int64_t> seed;
   bool check = false, expand = false, validate_only = false, list_devices = false, list_profiles = false, version = false;
@@ -46,7 +46,11 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "write the report as JSON; -: to stdout, and the table to stderr")->type_name("FILE");
   auto* trace =
       app.add_option("--trace", options.trace, "write what happened when, in virtual time, for ui.perfetto.dev")->type_name("FILE");
-  app.add_flag("--check", options.check, "run every variant twice and stop at the first event that differs (exit code 1)")->excludes(trace);
+  auto* events = app.add_option("--events", options.events, "write every rank's steps, exchanges and evaluations, one JSON object a line")
+                     ->type_name("FILE");
+  app.add_flag("--check", options.check, "run every variant twice and stop at the first event that differs (exit code 1)")
+      ->excludes(trace)
+      ->excludes(events);
   app.add_flag("--expand", options.expand,
                "phantom runs: simulate every rank by itself, also those that nothing tells apart (same results, more time and memory)");
   app.add_option("--jobs", options.jobs, "variants at a time (default: number of cores)")->type_name("N")->check(CLI::Range(1, 1024));
@@ -113,7 +117,7 @@ int fail(ExitCode code, const Error& error) {
 
 // Files named on the command line, opened before the run.
 struct Outputs {
-  std::optional<OutputFile> json, trace;
+  std::optional<OutputFile> json, trace, events;
 };
 
 Status open_output(const std::string& option, const std::string& path, std::optional<OutputFile>& file) {
@@ -126,12 +130,14 @@ Status open_output(const std::string& option, const std::string& path, std::opti
 
 Status open_outputs(const Options& options, Outputs& outputs) {
   if (options.trace == "-") return Error{ErrorCode::invalid, "--trace: wants a file: stdout is for the table"};
+  if (options.events == "-") return Error{ErrorCode::invalid, "--events: wants a file: stdout is for the table"};
   XDC_TRY(open_output("--json", options.json, outputs.json));
+  XDC_TRY(open_output("--events", options.events, outputs.events));
   return open_output("--trace", options.trace, outputs.trace);
 }
 
 VariantRuns run_all(const Options& options, const Plan& plan) {
-  RunStyle style{options.jobs > 0 ? options.jobs : cores(), options.check, !options.trace.empty(), options.expand};
+  RunStyle style{options.jobs > 0 ? options.jobs : cores(), options.check, !options.trace.empty(), !options.events.empty(), options.expand};
   std::optional<ProgressBar> bar;
   style.progress = [&](const std::vector<std::string>& names, const std::vector<double>& parts) {
     if (!bar) bar.emplace(names);
@@ -144,6 +150,7 @@ Status write_outputs(const VariantRuns& runs, const RunReport& report, Outputs& 
   std::FILE* table_to = outputs.json && outputs.json->is_stdout() ? stderr : stdout;
   XDC_TRY(print(table_to, render_table(report, table_style(table_to))));
   if (outputs.json) XDC_TRY(outputs.json->write(to_json(report)));
+  if (outputs.events) XDC_TRY(outputs.events->write(fmt::format("{}", fmt::join(runs.events_said, ""))));
   if (outputs.trace) XDC_TRY(outputs.trace->write(timeline_file(runs.timelines)));
   return ok_status();
 }

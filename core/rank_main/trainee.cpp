@@ -1,5 +1,6 @@
 #include "core/rank_main/trainee.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace xdc {
@@ -64,10 +65,9 @@ void Trainee::record(TimePoint start) {
   for (StepRecord& step : trained) {
     step.duration_ns = step.end_ns - std::exchange(before, step.end_ns);
     report.steps.push_back(step);
-    if (first) {
-      env.trace.record(begun_ + evaluation_time_ + nanoseconds(step.end_ns), step.step, "step",
-                       {{"duration_s", to_seconds(nanoseconds(step.duration_ns))}, {"samples", schedule.total(step.step)}});
-    }
+    const double loss = gradient->gradient().bytes.phantom() ? std::numeric_limits<double>::quiet_NaN() : step.loss;
+    env.trace.record(begun_ + evaluation_time_ + nanoseconds(step.end_ns), step.step, "step",
+                     {{"samples", step.samples}, {"loss", loss}, {"duration_ns", step.duration_ns}, {"compute_ns", step.compute_ns}});
   }
   trained.clear();
 }

@@ -4,62 +4,53 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <cmath>
-#include <iterator>
+#include <cerrno>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/base/log.hpp"
 
 namespace xdc {
 
-namespace {
-
-void append_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
+JsonTrace::JsonTrace(const std::vector<int>& fds, EventSource source) : source_(std::move(source)) {
+  for (const int fd : fds) {
+    outlets_.push_back({fd, 0});
   }
-  out += '"';
 }
 
-struct AppendValue {
-  std::string& out;
-  void operator()(int64_t v) const { out += std::to_string(v); }
-  // JSON has no NaN and no infinity.
-  void operator()(double v) const { out += std::isfinite(v) ? fmt::format("{}", v) : "null"; }
-  void operator()(std::string_view v) const { append_quoted(out, v); }
-};
-
-}  // namespace
-
 void JsonTrace::record(TimePoint time, int64_t step, std::string_view event, std::initializer_list<TraceField> fields) {
-  if (fd_ < 0) {
+  if (outlets_.empty()) {
     return;
   }
-  std::string line = fmt::format("{{\"time_ns\":{},\"datacenter\":", time.ns);
-  append_quoted(line, datacenter_);
-  line += fmt::format(",\"rank\":{},\"step\":{},\"event\":", rank_, step);
-  append_quoted(line, event);
-  for (const TraceField& field : fields) {
-    line += ',';
-    append_quoted(line, field.key);
-    line += ':';
-    std::visit(AppendValue{line}, field.value);
-  }
+  const std::span<const TraceField> all(fields.begin(), fields.size());
+  const std::string line = event_line(source_, time, step, event, all);
   const std::lock_guard lock(mutex_);
-  if (dropped_ > 0) {
-    line += fmt::format(",\"dropped\":{}", dropped_);
+  for (Outlet& outlet : outlets_) {
+    if (outlet.fd >= 0) {
+      write(outlet, outlet.dropped == 0 ? line : event_line(source_, time, step, event, all, outlet.dropped));
+    }
   }
-  line += "}\n";
-  // A writable pipe takes a line of up to PIPE_BUF bytes at once and whole; events are far shorter.
-  pollfd writable{fd_, POLLOUT, 0};
-  const bool sent = ::poll(&writable, 1, 0) == 1 && (writable.revents & POLLOUT) != 0 &&
-                    ::write(fd_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  dropped_ = sent ? 0 : dropped_ + 1;
+}
+
+void JsonTrace::write(Outlet& outlet, std::string_view line) {
+  // A writable pipe takes a line of up to PIPE_BUF bytes at once and whole; events are far shorter. Another writer may be faster.
+  pollfd writable{outlet.fd, POLLOUT, 0};
+  if (::poll(&writable, 1, 0) == 0) {
+    ++outlet.dropped;
+    return;
+  }
+  const ssize_t written = ::write(outlet.fd, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) {
+    outlet.dropped = 0;
+  } else if (written < 0 && errno == EAGAIN) {
+    ++outlet.dropped;
+  } else {
+    const std::string why = written < 0 ? std::generic_category().message(errno) : "no space is left for a whole line";
+    log(LogLevel::warning, fmt::format("events of {} rank {} cannot be written any more: {}", source_.datacenter, source_.rank, why));
+    outlet.fd = -1;
+  }
 }
 
 }  // namespace xdc

@@ -10,13 +10,17 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <system_error>
 #include <utility>
+
+#include "core/base/check.hpp"
 
 namespace xdc {
 
 namespace {
 
+constexpr size_t kMostInherited = 16;
 constexpr char kSelf[] = "/proc/self/exe";
 
 Error system_failure(std::string_view what) {
@@ -24,7 +28,8 @@ Error system_failure(std::string_view what) {
 }
 
 // Between fork and exec of a process with threads: only calls that POSIX calls async-signal-safe.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int output, int inherited, const sigset_t& mask) {
+[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int output, std::span<const int> inherited,
+                         const sigset_t& mask) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(127);  // it died before we could ask to be told
@@ -32,10 +37,17 @@ Error system_failure(std::string_view what) {
   ::dup2(input, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
-  // dup2 of a descriptor to itself would keep it closed on exec.
-  ::fcntl(inherited, F_SETFD, 0);
-  ::dup2(inherited, ChildProcess::kInheritedFd);
-  ::close_range(ChildProcess::kInheritedFd + 1, ~0U, 0);
+  // Out of each other's way first: one of them may have the number that another is to get.
+  constexpr int kAside = 64;
+  std::array<int, kMostInherited> aside{};
+  int count = 0;
+  for (const int fd : inherited) {
+    aside[static_cast<size_t>(count++)] = ::fcntl(fd, F_DUPFD, kAside);
+  }
+  for (int i = 0; i < count; ++i) {
+    ::dup2(aside[static_cast<size_t>(i)], ChildProcess::kInheritedFd + i);
+  }
+  ::close_range(static_cast<unsigned>(ChildProcess::kInheritedFd + count), ~0U, 0);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGINT, &ignore, nullptr);
@@ -62,7 +74,9 @@ std::string describe(ExitStatus status) {
                             : fmt::format("ended with exit code {}", status.code);
 }
 
-Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, int inherited, const sigset_t& mask) {
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, const std::vector<int>& inherited,
+                                         const sigset_t& mask) {
+  XDC_CHECK(inherited.size() <= kMostInherited);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));  // execv takes char*, and writes nothing

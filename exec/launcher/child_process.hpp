@@ -25,11 +25,11 @@ std::string describe(ExitStatus status);
 // Owned by the thread that started it, which must live as long: the kernel kills the child when that *thread* ends.
 class ChildProcess {
  public:
-  // Runs this very program with `arguments` (argv[0] included). stdout and stderr go to one pipe, stdin is empty, and
-  // kInheritedFd is `inherited`; SIGINT is ignored, because a terminal sends it to everyone and the parent decides; SIGTERM is
-  // blocked until the child unblocks it; other signals are as `mask` says.
+  // Runs this very program with `arguments` (argv[0] included). stdout and stderr go to one pipe, stdin is empty, and the descriptors
+  // from kInheritedFd on are those of `inherited`; SIGINT is ignored, because a terminal sends it to everyone and the parent decides;
+  // SIGTERM is blocked until the child unblocks it; other signals are as `mask` says.
   static constexpr int kInheritedFd = 3;
-  static Result<ChildProcess> start(const std::vector<std::string>& arguments, int inherited, const sigset_t& mask);
+  static Result<ChildProcess> start(const std::vector<std::string>& arguments, const std::vector<int>& inherited, const sigset_t& mask);
   // Kills and reaps what still runs.
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept;

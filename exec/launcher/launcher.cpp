@@ -109,13 +109,18 @@ class Launch {
                            options_.placement.listen[static_cast<size_t>(member)],
                            options_.placement.tls_directory,
                            options_.placement.keeper,
+                           options_.events >= 0,
                            {}};
     std::vector<std::string> arguments = options_.rank_arguments;
     for (std::string& argument : to_arguments(rank)) {
       arguments.push_back(std::move(argument));
     }
     XDC_TRY_ASSIGN(auto log, RankLog::open(short_name(spec_.cluster(), member), options_.log_directory, options_.show_line));
-    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, progress_.write_end(), session_.signals().mask_before()));
+    std::vector<int> inherited{progress_.write_end()};
+    if (options_.events >= 0) {
+      inherited.push_back(options_.events);
+    }
+    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, inherited, session_.signals().mask_before()));
     children_.push_back({member, std::move(process), std::move(log)});
     return ok_status();
   }

@@ -25,6 +25,7 @@ struct LaunchOptions {
   Placement placement;                    // of this variant
   Fingerprint facts = {};                 // compared where there are other launchers
   std::vector<std::string> allowed = {};  // facts that may differ
+  int events = -1;                        // where the ranks here also write their events (EventFile); -1: nowhere. Borrowed
 };
 
 struct Launched {

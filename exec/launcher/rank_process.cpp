@@ -26,12 +26,17 @@
 #include "exec/host/rehearsal_device.hpp"
 #include "exec/host/thread_lanes.hpp"
 #include "exec/launcher/child_process.hpp"
+#include "exec/launcher/event_file.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/prefixed_store.hpp"
 
 namespace xdc {
 
 namespace {
+
+// What the launcher hands over, in this order.
+constexpr int kProgressFd = ChildProcess::kInheritedFd;
+constexpr int kEventsFd = kProgressFd + 1;
 
 // Set by SIGTERM, with which the launcher asks for the end of the round.
 StopFlag stop_flag;
@@ -46,35 +51,14 @@ void heed_stop() {
   sigemptyset(&stop);
   sigaddset(&stop, SIGTERM);
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  // Whoever stops reading our events is no reason to end.
+  ::signal(SIGPIPE, SIG_IGN);
 }
 
-class EventFile {
- public:
-  static Result<EventFile> open(const std::string& directory, std::string name) {
-    EventFile file;
-    if (!directory.empty()) {
-      std::replace(name.begin(), name.end(), '/', '-');
-      const std::string path = fmt::format("{}/{}.events.jsonl", directory, name);
-      file.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (file.fd_ < 0) {
-        return Error{ErrorCode::failed, fmt::format("opening {}: {}", path, std::generic_category().message(errno))};
-      }
-    }
-    return file;
-  }
-  ~EventFile() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  EventFile(EventFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  EventFile& operator=(EventFile&&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  EventFile() = default;
-  int fd_ = -1;
-};
+std::string events_path(const std::string& directory, std::string name) {
+  std::replace(name.begin(), name.end(), '/', '-');
+  return fmt::format("{}/{}.events.jsonl", directory, name);
+}
 
 // Passes events on, and tells the launcher how far the run is. A pipe that is full is passed over: the next step tells again.
 class ProgressTrace final : public Trace {
@@ -148,9 +132,18 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   PrefixedStore store(whole_store, options.prefix);
   const Computer computer(spec, options, clock);
   FileStorage storage(options.checkpoint_directory);
-  XDC_TRY_ASSIGN(const EventFile events, EventFile::open(options.log_directory, short_name(cluster, options.member)));
+  std::optional<EventFile> own_events;
+  std::vector<int> outlets;
+  if (!options.log_directory.empty()) {
+    XDC_TRY_ASSIGN(auto opened, EventFile::open(events_path(options.log_directory, short_name(cluster, options.member))));
+    own_events.emplace(std::move(opened));
+    outlets.push_back(own_events->fd());
+  }
+  if (options.writes_events) {
+    outlets.push_back(kEventsFd);
+  }
   const Member& member = cluster.members[static_cast<size_t>(options.member)];
-  JsonTrace lines(events.fd(), cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member);
+  JsonTrace lines(outlets, {spec.variant, cluster.datacenters[static_cast<size_t>(member.datacenter)], options.member});
   const auto line = [&](MemberId to) {
     return line_to(spec.topology, member.datacenter, cluster.members[static_cast<size_t>(to)].datacenter);
   };
@@ -163,7 +156,7 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
                                                        .label = label,
                                                        .line = line},
                                                       clock, store, clock.now() + spec.start_timeout));
-  ProgressTrace progress(spec, lines, ChildProcess::kInheritedFd);
+  ProgressTrace progress(spec, lines, kProgressFd);
   Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
   Env env{clock, lanes, *fabric, computer.device(), store, storage, trace, stop_flag};
   return rank_main(env, spec, options.member);
@@ -181,7 +174,8 @@ std::vector<std::string> to_arguments(const RankOptions& options) {
                             {"prefix", options.prefix},
                             {"listen", options.listen},
                             {"tls_directory", options.tls_directory},
-                            {"keeper", options.keeper}};
+                            {"keeper", options.keeper},
+                            {"writes_events", options.writes_events}};
   return {kRankOption, json.dump()};
 }
 
@@ -192,6 +186,7 @@ Result<RankOptions> read_rank_options(const std::string& text) {
   for (const auto* key : {"store", "digest", "log_directory", "run", "prefix", "listen", "tls_directory", "keeper"}) {
     complete = complete && json.contains(key) && json[key].is_string();
   }
+  complete = complete && json.contains("writes_events") && json["writes_events"].is_boolean();
   if (!complete) {
     return Error{ErrorCode::invalid, fmt::format("{} is for the launcher's own use", kRankOption)};
   }
@@ -205,6 +200,7 @@ Result<RankOptions> read_rank_options(const std::string& text) {
                      json["listen"],
                      json["tls_directory"],
                      json["keeper"],
+                     json["writes_events"],
                      true,
                      {}};
 }

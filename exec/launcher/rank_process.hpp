@@ -14,13 +14,14 @@ struct RankOptions {
   int64_t origin_ns = 0;  // the monotonic time that all ranks count from
   std::string digest;     // of the scenario, as the launcher read it
   std::string log_directory;
-  std::string run;                    // the same for all members: a call of another run is refused
-  std::string prefix;                 // of this variant's keys in the store
-  std::string listen;                 // "10.1.0.1:6170"; port 0: a free one
-  std::string tls_directory;          // empty: plaintext
-  std::string keeper;                 // the name in the store's certificate
-  bool waits_for_computation = true;  // in a rehearsal; from the command line of the rank
-  std::string checkpoint_directory = {};   // from the command line itself; used where the specification says that checkpoints are kept
+  std::string run;                        // the same for all members: a call of another run is refused
+  std::string prefix;                     // of this variant's keys in the store
+  std::string listen;                     // "10.1.0.1:6170"; port 0: a free one
+  std::string tls_directory;              // empty: plaintext
+  std::string keeper;                     // the name in the store's certificate
+  bool writes_events = false;             // to a descriptor that the launcher hands over
+  bool waits_for_computation = true;      // in a rehearsal; from the command line of the rank
+  std::string checkpoint_directory = {};  // from the command line itself; used where the specification says that checkpoints are kept
 };
 
 // As options of the program's command line, and back. The names are not for users.

@@ -240,7 +240,7 @@ TEST_CASE("a rank whose scenario is another than the launcher's refuses to run",
   const Folder folder;
   std::string out, err;
   const std::string rank = R"({"member":0,"store":"127.0.0.1:1","origin_ns":0,"digest":"another","log_directory":"","run":"","prefix":"",)"
-                           R"("listen":"127.0.0.1:0","tls_directory":"","keeper":""})";
+                           R"("listen":"127.0.0.1:0","tls_directory":"","keeper":"","writes_events":false})";
   const Exit exit = run(folder, quickstart({"--rank-process", rank}), &out, &err);
   REQUIRE(exit.code == 2);
   REQUIRE(err.find("has changed since the launcher read it") != std::string::npos);

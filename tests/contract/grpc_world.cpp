@@ -67,7 +67,7 @@ class GrpcWorld final : public World {
     CpuKernels kernels;
     CpuDevice device("cpu", kernels);
     FileStorage storage(directory.of(member.id));
-    JsonTrace trace(-1, setting.cluster.datacenters[static_cast<size_t>(member.datacenter)], member.id);
+    JsonTrace trace({}, {});
     const auto describe = [&setting](MemberId id) { return setting.cluster.describe(id); };
     GrpcFabric::Options options{member.id, run, describe};
     options.line = [&setting, here = member.datacenter](MemberId to) {

@@ -60,7 +60,7 @@ class CudaWorld final : public World {
         gpu_test::MemoryDevice device(id, setting.cluster.describe(id), clock);
         NcclOnlyFabric fabric(device, store, setting.cluster, id);
         FileStorage storage("unused");
-        JsonTrace trace(-1, "dc0", id);
+        JsonTrace trace({}, {});
         const StopFlag stop;
         Env env{clock, lanes, fabric, device, store, storage, trace, stop};
         body(env, id);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -142,12 +143,13 @@ TEST_CASE("a rehearsal that does not wait has done everything at once", "[exec]"
 TEST_CASE("events are JSON lines and odd text stays inside its quotes", "[exec]") {
   std::array<int, 2> pipe{};
   REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
-  JsonTrace trace(pipe[1], "bei\"jing", 3);
+  JsonTrace trace({pipe[1]}, {"ring", "bei\"jing", 3});
   trace.record({12}, 7, "step", {{"loss", 0.5}, {"samples", int64_t{32}}, {"note", std::string_view("a\nb\\")}, {"bad", std::nan("")}});
   std::array<char, 512> text{};
   REQUIRE(::read(pipe[0], text.data(), text.size()) > 0);
   REQUIRE(std::string(text.data()) ==
-          "{\"time_ns\":12,\"datacenter\":\"bei\\\"jing\",\"rank\":3,\"step\":7,\"event\":\"step\",\"loss\":0.5,\"samples\":32,"
+          "{\"time_ns\":12,\"variant\":\"ring\",\"datacenter\":\"bei\\\"jing\",\"rank\":3,\"step\":7,\"event\":\"step\",\"loss\":0.5,"
+          "\"samples\":32,"
           "\"note\":\"a\\u000ab\\\\\",\"bad\":null}\n");
   ::close(pipe[0]);
   ::close(pipe[1]);
@@ -156,7 +158,7 @@ TEST_CASE("events are JSON lines and odd text stays inside its quotes", "[exec]"
 TEST_CASE("a reader that stops reading stops nobody, and learns how much it missed", "[exec]") {
   std::array<int, 2> pipe{};
   REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
-  JsonTrace trace(pipe[1], "beijing", 0);
+  JsonTrace trace({pipe[1]}, {"ring", "beijing", 0});
   for (int i = 0; i < 10'000; ++i) {
     trace.record({i}, i, "step", {});  // far more than a pipe holds
   }
@@ -170,6 +172,25 @@ TEST_CASE("a reader that stops reading stops nobody, and learns how much it miss
   REQUIRE(n > 0);
   const std::string line(text.data(), static_cast<size_t>(n));
   REQUIRE(line.find("\"event\":\"after\",\"dropped\":") != std::string::npos);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+TEST_CASE("a disk that is full ends the events and stops nobody, and other outlets go on", "[exec]") {
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  JsonTrace trace({full, pipe[1]}, {"ring", "beijing", 0});
+  trace.record({1}, 1, "step", {});
+  trace.record({2}, 2, "step", {});
+  std::array<char, 512> text{};
+  const ssize_t n = ::read(pipe[0], text.data(), text.size());
+  REQUIRE(n > 0);
+  const std::string lines(text.data(), static_cast<size_t>(n));
+  REQUIRE(std::count(lines.begin(), lines.end(), '\n') == 2);
+  REQUIRE(lines.find("dropped") == std::string::npos);
+  ::close(full);
   ::close(pipe[0]);
   ::close(pipe[1]);
 }
