@@ -2,19 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "core/report/progress.hpp"
 #include "tools/program.hpp"
 
 namespace xdc {
 
-ProgressBar::ProgressBar(std::vector<std::string> names) : names_(std::move(names)), shown_(is_terminal(stderr)) {}
+ProgressBar::ProgressBar() : shown_(is_terminal(stderr)) {}
 
-void ProgressBar::show(const std::vector<double>& parts) {
-  if (!shown_) return;
-  std::vector<ProgressItem> items;
-  for (size_t i = 0; i < names_.size(); ++i) items.push_back({names_[i], parts[i]});
-  auto line = progress_line(items, terminal_width(stderr) - 1);
-  if (line == last_) return;
+int ProgressBar::width() const { return terminal_width(stderr) - 1; }
+
+void ProgressBar::show(std::string line) {
+  if (!shown_ || line == last_) return;
   last_ = std::move(line);
   draw();
 }

@@ -3,19 +3,20 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace xdc {
 
 class ProgressBar {
  public:
-  // One part per name.
-  explicit ProgressBar(std::vector<std::string> names);
+  ProgressBar();
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void show(const std::vector<double>& parts);
+  bool shown() const { return shown_; }
+  int width() const;  // of what it can show; now, for windows change
+  // Requires at most width() columns.
+  void show(std::string line);
   void clear();
   // A line for good, above the bar.
   void print_line(std::string_view line);
@@ -23,7 +24,6 @@ class ProgressBar {
  private:
   void draw();
 
-  std::vector<std::string> names_;
   bool shown_;
   std::string last_;
 };

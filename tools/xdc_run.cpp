@@ -137,7 +137,7 @@ struct Running {
   const Fingerprint facts;
   ProgressBar& bar;
   int events = -1;
-  std::vector<double> parts;
+  size_t variants = 0;
   bool interrupted = false;  // a signal was not waited for
   bool stopped = false;      // a signal ended a variant in good order
   bool failed = false;
@@ -150,12 +150,12 @@ VariantReport run_variant(Running& running, const RunSpec& spec, const Placement
                              placement.everyone ? "" : fmt::format(" here ({})", describe_members(spec.cluster(), placement.here))));
   const SteadyClock clock;
   const Request& request = running.request;
+  const std::string before = running.variants == 1 ? "" : fmt::format("[{}/{}] ", index + 1, running.variants);
   const auto launched = launch(running.session, spec,
                                {rank_arguments(running.options, spec), request.log_directory ? request.log_directory->value : "",
                                 [&bar](std::string_view line) { bar.print_line(line); },
-                                [&](double part) {
-                                  running.parts[index] = part;
-                                  bar.show(running.parts);
+                                [&](const RunStatus& status, std::span<const StatusRecord>) {
+                                  if (bar.shown()) bar.show(status_line(status, before, bar.width()));
                                 },
                                 static_cast<int>(index), placement, running.facts,
                                 request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}, running.events});
@@ -170,7 +170,7 @@ VariantReport run_variant(Running& running, const RunSpec& spec, const Placement
     out.warnings.push_back(fmt::format("a signal ended it after {} steps; what [expect] says was not checked", out.steps));
     for (Expectation& expectation : out.expectations) expectation.met = std::nullopt;
   }
-  running.parts[index] = 1;
+  bar.clear();
   out.wall_s = to_seconds(clock.now() - TimePoint{});
   return out;
 }
@@ -216,16 +216,8 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
   RunReport report = report_head("xdc-run", plan);
   report.cost_profile_charged = is_rehearsal(plan.specs.front());
   if (is_rehearsal(plan.specs.front())) report.rehearsal_waits = !options.without_waiting;
-  std::vector<std::string> names;
-  for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
-  ProgressBar bar(names);
-  Running running{options,
-                  request,
-                  *session.value(),
-                  std::move(facts).value(),
-                  bar,
-                  events ? events->fd() : -1,
-                  std::vector<double>(names.size(), 0.0)};
+  ProgressBar bar;
+  Running running{options, request, *session.value(), std::move(facts).value(), bar, events ? events->fd() : -1, plan.specs.size()};
   // After a failure launchers on several machines may no longer agree on what is next.
   const auto over = [&] { return running.interrupted || running.stopped || (running.failed && !session.value()->alone()); };
   for (size_t i = 0; i < plan.specs.size() && !over(); ++i) {

@@ -10,11 +10,14 @@
 #include <cstring>
 
 #include "core/rank_main/rank_main.hpp"
+#include "core/rank_main/run_state.hpp"
+#include "core/rank_main/variant_facts.hpp"
 #include "exec/launcher/child_process.hpp"
 #include "exec/launcher/event_watch.hpp"
 #include "exec/launcher/prefixed_store.hpp"
 #include "exec/launcher/rank_log.hpp"
 #include "exec/launcher/rank_process.hpp"
+#include "exec/launcher/status_pipe.hpp"
 
 namespace xdc {
 
@@ -25,32 +28,14 @@ constexpr Duration kGrace = milliseconds(700);
 // A call to a store that may be gone.
 constexpr Duration kShort = milliseconds(500);
 
-// The first rank tells how far it is; see rank_process.cpp.
-class ProgressPipe {
- public:
-  ProgressPipe() { XDC_CHECK(::pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) == 0); }
-  ~ProgressPipe() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  ProgressPipe(const ProgressPipe&) = delete;
-  ProgressPipe& operator=(const ProgressPipe&) = delete;
+// How often what ranks say is looked at: one wake-up for many records.
+constexpr Duration kLook = milliseconds(100);
+constexpr int64_t kIdleMs = 500;
 
-  int read_end() const { return ends_[0]; }
-  int write_end() const { return ends_[1]; }
-  // The latest.
-  double take() {
-    double part = 0;
-    while (::read(ends_[0], &part, sizeof part) == static_cast<ssize_t>(sizeof part)) {
-      latest_ = part;
-    }
-    return latest_;
-  }
-
- private:
-  std::array<int, 2> ends_{-1, -1};
-  double latest_ = 0;
-};
+RunStatus::Setting setting_of(const RunSpec& spec, const Placement& placement) {
+  return {spec.variant,         spec.cluster(),       placement.here, planned_steps(spec.train.stop, spec.schedule()),
+          spec.train.stop.time, facts_of(spec).routes};
+}
 
 struct RankChild {
   MemberId member = 0;
@@ -67,7 +52,8 @@ class Launch {
         options_(options),
         prefix_(fmt::format("{}/", options.number)),
         store_(session.store(), prefix_),
-        kept_by_another_(!session.keeps_store()) {}
+        kept_by_another_(!session.keeps_store()),
+        status_(setting_of(spec, options.placement)) {}
 
   Result<Launched> run() {
     XDC_TRY_ASSIGN(run_, session_.meet({prefix_, spec_.cluster(), options_.placement.here, options_.facts, options_.allowed}));
@@ -82,6 +68,7 @@ class Launch {
     while (!all_over()) {
       step();
     }
+    look();
     auto reports = failed() ? Result<std::vector<MemberReport>>(Error{ErrorCode::failed, ""}) : gather_reports();
     if (failed() || at_once_) {
       return outcome();
@@ -116,12 +103,13 @@ class Launch {
       arguments.push_back(std::move(argument));
     }
     XDC_TRY_ASSIGN(auto log, RankLog::open(short_name(spec_.cluster(), member), options_.log_directory, options_.show_line));
-    std::vector<int> inherited{progress_.write_end()};
+    std::vector<int> inherited{pipe_.write_end()};
     if (options_.events >= 0) {
       inherited.push_back(options_.events);
     }
     XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, inherited, session_.signals().mask_before()));
     children_.push_back({member, std::move(process), std::move(log)});
+    status_.set_alive(member, true);
     return ok_status();
   }
 
@@ -132,18 +120,23 @@ class Launch {
 
   // Waits for something to happen and deals with it.
   void step() {
+    const int64_t until_look_ms = std::max<int64_t>(0, (look_at_ - clock_->now()).ns / 1'000'000 + 1);
+    const bool looks = clock_->now() >= look_at_;
     std::vector<pollfd> fds{
-        {session_.signals().fd(), POLLIN, 0}, {progress_.read_end(), POLLIN, 0}, {watch_ ? watch_->fd() : -1, POLLIN, 0}};
+        {session_.signals().fd(), POLLIN, 0}, {looks ? pipe_.read_end() : -1, POLLIN, 0}, {watch_ ? watch_->fd() : -1, POLLIN, 0}};
     for (const RankChild& child : children_) {
       // Negative descriptors are passed over by poll.
       fds.push_back({child.process.exit_fd(), POLLIN, 0});
       fds.push_back({child.process.output_fd(), POLLIN, 0});
     }
-    const int64_t left_ms = end_at_ ? std::clamp<int64_t>((*end_at_ - clock_->now()).ns / 1'000'000 + 1, 0, 1000) : -1;
+    int64_t left_ms = looks ? kIdleMs : until_look_ms;
+    if (end_at_) {
+      left_ms = std::clamp<int64_t>((*end_at_ - clock_->now()).ns / 1'000'000 + 1, 0, left_ms);
+    }
     ::poll(fds.data(), fds.size(), static_cast<int>(left_ms));
     on_signals();
-    if (fds[1].revents != 0) {
-      options_.show_progress(progress_.take());
+    if (clock_->now() >= look_at_) {
+      look();
     }
     if (fds[2].revents != 0) {
       on_news();
@@ -161,6 +154,16 @@ class Launch {
       kill_all();
       end_at_.reset();
     }
+  }
+
+  void look() {
+    const std::vector<StatusRecord> records = pipe_.take();
+    for (const StatusRecord& record : records) {
+      status_.take(record);
+    }
+    status_.tick(clock_->now());
+    options_.show_status(status_, records);
+    look_at_ = clock_->now() + kLook;
   }
 
   void on_signals() {
@@ -203,6 +206,7 @@ class Launch {
 
   void on_exit(RankChild& child) {
     const auto status = child.process.reap();
+    status_.set_alive(child.member, !status);
     if (!status || status->ok() || child.ended_by_us) {
       return;
     }
@@ -321,7 +325,9 @@ class Launch {
   std::string run_;
   std::optional<SteadyClock> clock_;  // of the run: begins when all have met
   std::optional<EventWatch> watch_;
-  ProgressPipe progress_;
+  StatusPipe pipe_;
+  RunStatus status_;
+  TimePoint look_at_;
   std::vector<RankChild> children_;
   std::optional<TimePoint> end_at_;  // when patience ends
   int cause_weight_ = -1;            // none

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/report/report.hpp"
 #include "core/validate/run_spec.hpp"
+#include "exec/launcher/run_status.hpp"
 #include "exec/launcher/session.hpp"
 
 namespace xdc {
@@ -17,9 +19,10 @@ struct LaunchOptions {
   std::vector<std::string> rank_arguments;
   // Where each rank's output is also written, and its events; empty: nowhere. Must exist.
   std::string log_directory;
-  // Hears each line of a rank, "[beijing/3] ..."; and how far the run is, 0 to 1. On the calling thread.
+  // Hears each line of a rank, "[beijing/3] ..."; and a few times a second how far the run is, with what ranks have said since the last
+  // time. On the calling thread.
   std::function<void(std::string_view line)> show_line;
-  std::function<void(double part)> show_progress;
+  std::function<void(const RunStatus& status, std::span<const StatusRecord> said)> show_status;
   // Which variant of the command this is: launchers run the same ones in the same order.
   int number = 0;
   Placement placement;                    // of this variant

@@ -1,14 +1,11 @@
 #include "exec/launcher/rank_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include "core/base/log.hpp"
@@ -17,7 +14,6 @@
 #include "core/math/numerics.hpp"
 #include "core/network/tcp_path.hpp"
 #include "core/rank_main/rank_main.hpp"
-#include "core/rank_main/run_state.hpp"
 #include "exec/grpc/grpc_fabric.hpp"
 #include "exec/grpc/grpc_store.hpp"
 #include "exec/host/cpu_device.hpp"
@@ -29,14 +25,15 @@
 #include "exec/launcher/event_file.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/prefixed_store.hpp"
+#include "exec/launcher/status_trace.hpp"
 
 namespace xdc {
 
 namespace {
 
 // What the launcher hands over, in this order.
-constexpr int kProgressFd = ChildProcess::kInheritedFd;
-constexpr int kEventsFd = kProgressFd + 1;
+constexpr int kStatusFd = ChildProcess::kInheritedFd;
+constexpr int kEventsFd = kStatusFd + 1;
 
 // Set by SIGTERM, with which the launcher asks for the end of the round.
 StopFlag stop_flag;
@@ -59,29 +56,6 @@ std::string events_path(const std::string& directory, std::string name) {
   std::replace(name.begin(), name.end(), '/', '-');
   return fmt::format("{}/{}.events.jsonl", directory, name);
 }
-
-// Passes events on, and tells the launcher how far the run is. A pipe that is full is passed over: the next step tells again.
-class ProgressTrace final : public Trace {
- public:
-  ProgressTrace(const RunSpec& spec, Trace& next, int fd)
-      : steps_(planned_steps(spec.train.stop, spec.schedule())), limit_(spec.train.stop.time), next_(next), fd_(fd) {}
-
-  void record(TimePoint time, int64_t step, std::string_view event, std::initializer_list<TraceField> fields) override {
-    next_.record(time, step, event, fields);
-    if (event != "step" || (steps_ <= 0 && !limit_)) {
-      return;
-    }
-    const double part = steps_ > 0 ? static_cast<double>(step) / static_cast<double>(steps_)
-                                   : static_cast<double>(time.ns) / static_cast<double>(limit_->ns);
-    [[maybe_unused]] const ssize_t told = ::write(fd_, &part, sizeof part);
-  }
-
- private:
-  const int64_t steps_;
-  const std::optional<Duration> limit_;
-  Trace& next_;
-  const int fd_;
-};
 
 // What this rank computes with: a processor, or in a rehearsal what stands for the device of the topology.
 class Computer {
@@ -156,8 +130,8 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
                                                        .label = label,
                                                        .line = line},
                                                       clock, store, clock.now() + spec.start_timeout));
-  ProgressTrace progress(spec, lines, kProgressFd);
-  Trace& trace = options.member == 0 ? static_cast<Trace&>(progress) : lines;
+  StatusTrace trace(lines, kStatusFd, options.member);
+  const TrafficTeller teller(*fabric, cluster, options.member, clock, kStatusFd);
   Env env{clock, lanes, *fabric, computer.device(), store, storage, trace, stop_flag};
   return rank_main(env, spec, options.member);
 }

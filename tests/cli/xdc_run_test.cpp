@@ -1,6 +1,7 @@
 // Does xdc-run behave as its help says, with good input and with bad, and when something dies?
 #include <fmt/format.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -123,6 +124,19 @@ TEST_CASE("xdc-run trains, prints a table, and with --json - the JSON alone on s
   }
   REQUIRE(err.find("accuracy") != std::string::npos);  // the table
   REQUIRE(err.find("device cpu") != std::string::npos);
+}
+
+TEST_CASE("on a terminal alone xdc-run draws its step, its loss and its pace", "[cli]") {
+  const Folder folder;
+  const std::string command = fmt::format("{} {} --variant ring", XDC_RUN, kQuickstart);
+  REQUIRE(::system(fmt::format("script -qec '{}' {} > /dev/null", command, folder.file("typescript")).c_str()) == 0);
+  const std::string drawn = read(folder.file("typescript"));
+  CHECK(drawn.find("ring  step 126/126  loss 0.") != std::string::npos);
+  CHECK(drawn.find(" samples/s") != std::string::npos);
+  std::string out, err;
+  REQUIRE(run(folder, quickstart({}), &out, &err).code == 0);
+  CHECK(err.find("samples/s") == std::string::npos);
+  CHECK(err.find('\r') == std::string::npos);
 }
 
 TEST_CASE("xdc-run sends the trained model's own bytes, and says that a cost profile is not charged", "[cli]") {
