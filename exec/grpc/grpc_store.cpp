@@ -45,7 +45,7 @@ class GrpcStore::Client {
   // papers, is given up.
   template <class Request, class Reply>
   Result<Reply> call(grpc::Status (proto::Store::Stub::*method)(grpc::ClientContext*, const Request&, Reply*), const Request& request,
-                     std::string_view what, Deadline deadline) {
+                     std::string_view what, Deadline deadline, bool only_once = false) {
     std::optional<TimePoint> refused_since;
     std::string last;
     for (;;) {
@@ -61,7 +61,7 @@ class GrpcStore::Client {
       }
       const TimePoint now = clock_.now();
       refused_since = refused(status.error_message()) ? refused_since.value_or(now) : std::optional<TimePoint>{};
-      const bool given_up = refused_since && now - *refused_since >= options_.patience;
+      const bool given_up = only_once || (refused_since && now - *refused_since >= options_.patience);
       if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED || (now >= deadline && !given_up)) {
         clock_at_least(deadline);
         return Error{ErrorCode::timeout, fmt::format("store at {}: no answer to \"{}\" in time{}{}", options_.address, what,
@@ -106,8 +106,9 @@ class GrpcLease final : public Lease {
       changed_.notify_all();
     }
     thread_.join();
-    // Best effort: what is not revoked ends by itself.
-    const Status revoked = client_.call(&proto::Store::Stub::Revoke, request(), "end a lease", client_.clock().now() + seconds(1)).status();
+    // Best effort: what is not revoked ends by itself, and a keeper that is gone is not waited for.
+    const Status revoked =
+        client_.call(&proto::Store::Stub::Revoke, request(), "end a lease", client_.clock().now() + seconds(1), true).status();
     if (!revoked.ok()) {
       log(LogLevel::debug, revoked.error().message);
     }

@@ -25,6 +25,8 @@ namespace {
 
 // How long ranks may take to end by themselves after another failed: they see it lost, and say so.
 constexpr Duration kGrace = milliseconds(700);
+// The same when it is known that no better cause can come: the store is gone, through which they would be heard.
+constexpr Duration kShortGrace = milliseconds(200);
 // A call to a store that may be gone.
 constexpr Duration kShort = milliseconds(500);
 
@@ -194,6 +196,7 @@ class Launch {
     if (!news.store_lost.empty() && !reports_are_in_) {
       take_cause(0, fmt::format("the launcher of {}, which keeps the store, is gone: was it killed, or is the line down? ({})",
                                 spec_.cluster().describe(0), news.store_lost));
+      end_at_ = std::min(end_at_.value_or(kNoDeadline), clock_->now() + kShortGrace);
     }
   }
 

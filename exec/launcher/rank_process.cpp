@@ -102,7 +102,8 @@ Status run_rank(const RunSpec& spec, const RankOptions& options) {
   if (!options.tls_directory.empty()) {
     XDC_TRY_ASSIGN(security, load_security(options.tls_directory, cluster.label(options.member)));
   }
-  GrpcStore whole_store({options.store, options.keeper, security ? &*security : nullptr}, clock);
+  // The keeper has been there since before this process: one that refuses connections is gone, and nobody waits for our report.
+  GrpcStore whole_store({options.store, options.keeper, security ? &*security : nullptr, milliseconds(200)}, clock);
   PrefixedStore store(whole_store, options.prefix);
   const Computer computer(spec, options, clock);
   FileStorage storage(options.checkpoint_directory);
