@@ -29,7 +29,7 @@ struct Options {
   std::string json, events;
   std::string device;
   Variables settings;  // --rank and its like, as given
-  std::string checkpoint, evaluate;
+  std::string checkpoint, evaluate, under;
   bool resume = false;
   std::optional<int64_t> seed;
   bool explain_environment = false, doctor = false;
@@ -80,6 +80,8 @@ void declare(CLI::App& app, Options& options) {
       ->type_name("DIR")
       ->excludes("--checkpoint")
       ->excludes("--resume");
+  app.add_option("--under", options.under, "run each rank here under this command: \"valgrind\", \"numactl --cpunodebind=0\"")
+      ->type_name("COMMAND");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
@@ -158,7 +160,8 @@ VariantReport run_variant(Running& running, const RunSpec& spec, const Placement
                                   if (bar.shown()) bar.show(status_line(status, before, bar.width()));
                                 },
                                 static_cast<int>(index), placement, running.facts,
-                                request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}, running.events});
+                                request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}, running.events,
+                                CLI::detail::split_up(running.options.under)});
   const auto report = launched.ok() ? assemble(facts, launched.value().reports) : Result<VariantReport>(launched.error());
   VariantReport out = report.ok() ? report.value() : failed_variant(facts, report.error().message);
   if (!report.ok()) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -22,13 +23,15 @@ namespace {
 
 constexpr size_t kMostInherited = 16;
 constexpr char kSelf[] = "/proc/self/exe";
+// Finds a command as a shell would, which nobody may do between fork and exec.
+constexpr char kFinder[] = "/usr/bin/env";
 
 Error system_failure(std::string_view what) {
   return {ErrorCode::failed, fmt::format("{}: {}", what, std::generic_category().message(errno))};
 }
 
 // Between fork and exec of a process with threads: only calls that POSIX calls async-signal-safe.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int output, std::span<const int> inherited,
+[[noreturn]] void become(const char* program, char* const* arguments, pid_t parent, int input, int output, std::span<const int> inherited,
                          const sigset_t& mask) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
@@ -55,9 +58,10 @@ Error system_failure(std::string_view what) {
   sigset_t at_first = mask;
   sigaddset(&at_first, SIGTERM);
   ::sigprocmask(SIG_SETMASK, &at_first, nullptr);
-  ::execv(kSelf, arguments);
-  constexpr char kFailed[] = "cannot run /proc/self/exe\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kFailed, sizeof kFailed - 1);
+  ::execv(program, arguments);
+  constexpr char kFailed[] = " cannot be run\n";
+  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, program, ::strlen(program));
+  written = ::write(STDERR_FILENO, kFailed, sizeof kFailed - 1);
   ::_exit(127);
 }
 
@@ -74,12 +78,19 @@ std::string describe(ExitStatus status) {
                             : fmt::format("ended with exit code {}", status.code);
 }
 
-Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, const std::vector<int>& inherited,
-                                         const sigset_t& mask) {
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& under, const std::vector<std::string>& arguments,
+                                         const std::vector<int>& inherited, const sigset_t& mask) {
   XDC_CHECK(inherited.size() <= kMostInherited);
+  std::vector<std::string> words = arguments;
+  if (!under.empty()) {
+    std::error_code error;
+    words.front() = std::filesystem::read_symlink(kSelf, error).string();
+    words.insert(words.begin(), under.begin(), under.end());
+    words.insert(words.begin(), kFinder);
+  }
   std::vector<char*> argv;
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));  // execv takes char*, and writes nothing
+  for (std::string& word : words) {
+    argv.push_back(word.data());
   }
   argv.push_back(nullptr);
   ChildProcess child;
@@ -95,7 +106,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   const pid_t parent = ::getpid();
   child.pid_ = ::fork();
   if (child.pid_ == 0) {
-    become(argv.data(), parent, input, pipe[1], inherited, mask);
+    become(under.empty() ? kSelf : kFinder, argv.data(), parent, input, pipe[1], inherited, mask);
   }
   const int fork_error = errno;
   close_fd(input);

@@ -109,7 +109,7 @@ class Launch {
     if (options_.events >= 0) {
       inherited.push_back(options_.events);
     }
-    XDC_TRY_ASSIGN(auto process, ChildProcess::start(arguments, inherited, session_.signals().mask_before()));
+    XDC_TRY_ASSIGN(auto process, ChildProcess::start(options_.under, arguments, inherited, session_.signals().mask_before()));
     children_.push_back({member, std::move(process), std::move(log)});
     status_.set_alive(member, true);
     return ok_status();

@@ -29,6 +29,7 @@ struct LaunchOptions {
   Fingerprint facts = {};                 // compared where there are other launchers
   std::vector<std::string> allowed = {};  // facts that may differ
   int events = -1;                        // where the ranks here also write their events (EventFile); -1: nowhere. Borrowed
+  std::vector<std::string> under = {};    // the words of a command that runs each rank; none: they run by themselves
 };
 
 struct Launched {

@@ -163,6 +163,25 @@ TEST_CASE("xdc-run sends the trained model's own bytes, and says that a cost pro
   }
 }
 
+TEST_CASE("ranks run under another command where that was asked for, and train the same", "[cli]") {
+  const Folder folder;
+  std::string out, err;
+  const auto digest = [&](const std::vector<std::string>& more) {
+    auto words = quickstart({"--json", "-", "--set", "train.stop={ steps = 3 }"});
+    words.insert(words.end(), more.begin(), more.end());
+    REQUIRE(run(folder, words, &out, &err).code == 0);
+    return nlohmann::json::parse(out)["variants"][0]["parameters_digest"].get<std::string>();
+  };
+  const std::string bare = digest({});
+  CHECK(digest({"--under", fmt::format("sh -c 'echo \"$0\" >> {}; exec \"$0\" \"$@\"'", folder.file("started"))}) == bare);
+  const std::string started = read(folder.file("started"));
+  CHECK(std::count(started.begin(), started.end(), '\n') == 3);
+  CHECK(started.find("xdc-run") != std::string::npos);
+
+  REQUIRE(run(folder, quickstart({"--under", "no-such-command"}), &out, &err).code == 3);
+  CHECK_THAT(err, Catch::Contains("no-such-command"));
+}
+
 TEST_CASE("an expectation that is not met is exit code 1", "[cli]") {
   const Folder folder;
   std::string out, err;
