@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr const char* kRandom = "every draw is Philox keyed by seed, name and step: the step is the state of all random streams";
 
 std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -65,20 +65,36 @@ class Reader {
   std::string wrong_;
 };
 
-Json dealt_json(const DealtSamples& dealt) {
-  auto datacenters = Json::array();
-  for (const auto& one : dealt.datacenters) {
-    datacenters.push_back({{"name", one.name}, {"samples", one.samples}, {"ranks", one.ranks}, {"batch", one.batch}});
+Json dealt_json(const SampleSchedule::Deals& dealt) {
+  auto deals = Json::array();
+  for (const auto& deal : dealt.deals) {
+    auto datacenters = Json::array();
+    for (const auto& one : deal.datacenters) datacenters.push_back({{"samples", one.samples}, {"ranks", one.ranks}, {"batch", one.batch}});
+    deals.push_back({{"after_step", deal.after_step}, {"datacenters", std::move(datacenters)}});
   }
-  return {{"datacenters", std::move(datacenters)}};
+  return {{"epoch_begins_after_step", dealt.step}, {"epoch", dealt.epoch}, {"samples_before", dealt.samples}, {"deals", std::move(deals)}};
 }
 
-DealtSamples read_dealt(const Json& json, Reader& reader) {
-  DealtSamples out;
-  for (const auto& one : reader.list(json, "datacenters")) {
-    out.datacenters.push_back({reader.text(one, "name"), reader.integer(one, "samples"), static_cast<int>(reader.integer(one, "ranks")),
-                               reader.integer(one, "batch")});
+SampleSchedule::Deals read_dealt(const Json& json, Reader& reader) {
+  SampleSchedule::Deals out{
+      reader.integer(json, "epoch_begins_after_step"), reader.integer(json, "epoch"), reader.integer(json, "samples_before"), {}};
+  for (const auto& deal : reader.list(json, "deals")) {
+    out.deals.push_back({reader.integer(deal, "after_step"), {}});
+    for (const auto& one : reader.list(deal, "datacenters")) {
+      out.deals.back().datacenters.push_back(
+          {reader.integer(one, "samples"), static_cast<int>(reader.integer(one, "ranks")), static_cast<int>(reader.integer(one, "batch"))});
+    }
   }
+  // What a schedule asks for.
+  bool sound = !out.deals.empty() && out.deals.front().after_step == out.step && !out.deals.front().datacenters.empty();
+  for (size_t i = 0; sound && i < out.deals.size(); ++i) {
+    const auto& datacenters = out.deals[i].datacenters;
+    sound = datacenters.size() == out.deals.front().datacenters.size() &&
+            (i == 0 || out.deals[i - 1].after_step <= out.deals[i].after_step) &&
+            std::all_of(datacenters.begin(), datacenters.end(),
+                        [](const auto& one) { return one.samples > 0 && one.ranks > 0 && one.batch > 0; });
+  }
+  if (!sound) reader.wrong("deals");
   return out;
 }
 
@@ -121,6 +137,7 @@ Json body(const Manifest& m) {
           {"dealt", dealt_json(m.dealt)},
           {"settings", std::move(settings)},
           {"layout", m.layout},
+          {"lasting_layout", m.lasting_layout},
           {"members", m.members},
           {"loss", number(m.loss)},
           {"accuracy", number(m.accuracy)},
@@ -148,6 +165,7 @@ std::string differing_settings(const Manifest& manifest, const std::vector<std::
   for (const auto& [key, value] : all) {
     const auto there = said(manifest.settings, key), here = said(settings, key);
     if (there != here) out += fmt::format("\n  {}: there {}; here {}", key, there, here);
+    if (there != here && key == "samples") out += " (data.samples says how many each datacenter has, whatever its ranks)";
   }
   return out;
 }
@@ -195,6 +213,7 @@ Result<Manifest> manifest_from_json(std::string_view text) {
   if (!settings.is_object()) reader.wrong("settings");
   for (const auto& [key, value] : settings.items()) out.settings.emplace_back(key, reader.text(settings, key.c_str()));
   out.layout = reader.text(json, "layout");
+  out.lasting_layout = reader.text(json, "lasting_layout");
   for (const auto& member : reader.list(json, "members")) {
     const auto* name = member.get_ptr<const std::string*>();
     if (name == nullptr) reader.wrong("members");

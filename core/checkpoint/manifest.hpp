@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/data/sample_schedule.hpp"
 
 namespace xdc {
 
@@ -22,27 +23,16 @@ struct PieceFile {
   double residual_norm = 0;  // of the residuals in it; 0: none
 };
 
-// How samples were dealt to ranks up to here.
-struct DealtSamples {
-  struct Datacenter {
-    std::string name;
-    int64_t samples = 0;
-    int ranks = 0;
-    int64_t batch = 0;  // a rank's in one step, all micro-batches
-    friend bool operator==(const Datacenter&, const Datacenter&) = default;
-  };
-  std::vector<Datacenter> datacenters;
-};
-
 struct Manifest {
   std::string version, scenario_digest, variant;
   uint64_t seed = 0;
   int64_t step = 0, round = 0, epoch = 0, samples = 0;
-  int64_t elapsed_ns = 0;  // of the run's clock
-  DealtSamples dealt;
+  int64_t elapsed_ns = 0;       // of the run's clock
+  SampleSchedule::Deals dealt;  // up to here; datacenters as "samples" of the settings has them
   // What decides what is trained, key by key, as text: a checkpoint continues only a run that agrees in all of them.
   std::vector<std::pair<std::string, std::string>> settings;
-  std::string layout;  // digest of who encodes and keeps what: who resumes by another one cannot use pieces
+  std::string layout;          // digest of who encodes and keeps what: who resumes by another one cannot use pieces
+  std::string lasting_layout;  // of what must be the same whoever resumes
   std::vector<std::string> members;
   std::optional<double> loss, accuracy;  // of the held-out set at this step
   std::vector<PieceFile> files;

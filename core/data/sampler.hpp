@@ -2,7 +2,8 @@
 // so undoing a round or resuming from a checkpoint restores nothing.
 //
 // Each (epoch, datacenter) has one permutation of the datacenter's list, drawn from the stream "data/permutation/<epoch>",
-// ranked by datacenter. A rank's share of it is contiguous (SampleSchedule::share_of).
+// ranked by datacenter. A rank's share of it, or of what was left of it when samples were dealt anew, is contiguous
+// (SampleSchedule::share_of).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class Sampler {
   std::span<const int32_t> indices(int64_t step);
 
  private:
-  void permute(int64_t epoch);
+  void permute(int64_t step);
 
   SampleSchedule schedule_;
   int rank_;

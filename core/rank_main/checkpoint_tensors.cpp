@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/digest.hpp"
+
 namespace xdc {
 
 std::vector<TensorEntry> parameter_entries(const NetworkSpec& network) {
@@ -35,6 +37,27 @@ Result<std::span<const std::byte>> data_of_file(std::span<const std::byte> file,
                  fmt::format("a file of the checkpoint holds {} bytes of tensors where this member has {}", size, wanted)};
   }
   return file.subspan(file.size() - size);
+}
+
+Result<PieceFile> write_tensors(Device& device, Stream stream, CheckpointFolder& folder, const WrittenFile& file,
+                                const std::vector<TensorEntry>& entries, const std::vector<Tensor>& tensors) {
+  const SafetensorsLayout layout(entries, {{"format", "xdc"}, {"step", std::to_string(file.step)}, {"member", file.member}});
+  // Once from the device into the file's own bytes; nothing is copied again.
+  XDC_TRY_ASSIGN(const auto buffer, device.allocate(Space::pinned, layout.size()));
+  std::memcpy(buffer->bytes().host().data(), layout.head().data(), layout.head().size());
+  size_t at = layout.head().size();
+  for (const Tensor& tensor : tensors) {
+    if (tensor.bytes.size > 0) device.copy(stream, buffer->bytes().slice(at, tensor.bytes.size), tensor.bytes);
+    at += tensor.bytes.size;
+  }
+  XDC_CHECK(at == layout.size());
+  XDC_TRY(device.wait(device.record(stream), kNoDeadline));
+  const auto contents = std::span<const std::byte>(buffer->bytes().host());
+  PieceFile piece{file.name, file.member, static_cast<int64_t>(contents.size()), digest(contents), 0};
+  if (!entries.empty() && entries.back().name == kResidualsTensor)
+    piece.residual_norm = norm_of(contents.subspan(layout.offset(entries.size() - 1)));
+  XDC_TRY(folder.write(file.step, file.name, contents));
+  return piece;
 }
 
 double norm_of(std::span<const std::byte> floats) {

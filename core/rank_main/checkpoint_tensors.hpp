@@ -1,4 +1,4 @@
-// Which tensors are in a checkpoint's files, and what are they called?
+// Which tensors are in a checkpoint's files, and what are they called? How is a file of them written?
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/checkpoint/folder.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/seam/bytes.hpp"
+#include "core/seam/device.hpp"
 #include "core/seam/kernels.hpp"
 
 namespace xdc {
@@ -22,6 +24,17 @@ std::vector<TensorEntry> parameter_entries(const NetworkSpec& network);
 
 // The data of a file whose tensors together are as long as `tensors`; empty for an empty file and no tensors. Errors: failed.
 Result<std::span<const std::byte>> data_of_file(std::span<const std::byte> file, const std::vector<Tensor>& tensors);
+
+struct WrittenFile {
+  int64_t step = 0;
+  std::string member;  // whose it is: "rank3.beijing"
+  std::string name;
+};
+
+// One file of a checkpoint: these tensors, by the names and shapes of the entries. It takes once their memory beside them. Errors: those of
+// the storage and the device.
+Result<PieceFile> write_tensors(Device& device, Stream stream, CheckpointFolder& folder, const WrittenFile& file,
+                                const std::vector<TensorEntry>& entries, const std::vector<Tensor>& tensors);
 
 // Euclidean, of f32.
 double norm_of(std::span<const std::byte> floats);

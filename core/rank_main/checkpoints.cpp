@@ -10,8 +10,8 @@
 #include "core/base/log.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/rank_main/checkpoint_tensors.hpp"
+#include "core/rank_main/going_on.hpp"
 #include "core/strategies/parameter_server_layout.hpp"
-#include "core/strategies/registry.hpp"
 
 namespace xdc {
 namespace {
@@ -22,27 +22,6 @@ enum Kind : uint64_t { kOffer = 1, kChosen, kRefused, kFine, kNotFine, kWritten,
 // A disk that writes more slowly than this is not waited for.
 constexpr double kLeastBytesPerSecond = 5e6;
 
-// Who keeps what, and how: pieces fit only where all of it is the same.
-std::string layout_of(const RunSpec& spec) {
-  Digest digest;
-  for (const auto& member : spec.cluster().members) digest.update(spec.cluster().label(member.id) + "\n");
-  for (const auto& [key, value] : strategy_of(spec.plan.spec).describe(spec.plan)) {
-    digest.update(fmt::format("{} {}\n", key, std::visit([](const auto& v) { return fmt::format("{}", v); }, value)));
-  }
-  for (const Range bucket : spec.plan.buckets) digest.update(fmt::format("{} {}\n", bucket.begin, bucket.count));
-  return digest.hex();
-}
-
-DealtSamples dealt_of(const RunSpec& spec) {
-  DealtSamples out;
-  const auto schedule = spec.schedule();
-  for (size_t d = 0; d < spec.topology.datacenters.size(); ++d) {
-    const auto& one = schedule.datacenter(static_cast<int>(d));
-    out.datacenters.push_back({spec.topology.datacenters[d].name, one.samples, one.ranks, one.batch});
-  }
-  return out;
-}
-
 }  // namespace
 
 Checkpoints::Checkpoints(Env& env, const RunSpec& spec, MemberId self, MemberReport& report)
@@ -52,7 +31,6 @@ Checkpoints::Checkpoints(Env& env, const RunSpec& spec, MemberId self, MemberRep
       report_(report),
       label_(spec.cluster().label(self)),
       own_file_(piece_file(label_)),
-      layout_(layout_of(spec)),
       folder_(env.storage) {}
 
 Deadline Checkpoints::deadline() const {
@@ -82,7 +60,7 @@ Status Checkpoints::start() {
 }
 
 StartPoint Checkpoints::start_point() const {
-  return resumed_ ? StartPoint{resumed_->step, nanoseconds(resumed_->elapsed_ns)} : StartPoint{};
+  return resumed_ ? StartPoint{resumed_->step, nanoseconds(resumed_->elapsed_ns), deals_after(*resumed_, spec_)} : StartPoint{};
 }
 
 Status Checkpoints::refuse(const std::string& why) {
@@ -99,15 +77,7 @@ Status Checkpoints::offer() {
       warn(fmt::format("the checkpoint of step {} is not used: {}", step, manifest.error().message));
       continue;
     }
-    if (const auto differs = differing_settings(manifest.value(), spec_.settings); !differs.empty()) {
-      return refuse(fmt::format("the checkpoint of step {} is of another run:{}", step, differs));
-    }
-    if (manifest.value().layout != layout_ || manifest.value().dealt.datacenters != dealt_of(spec_).datacenters) {
-      return refuse(
-          fmt::format("the checkpoint of step {} was written by {} members among which samples were dealt in another way; going on with "
-                      "other ranks or batches is not possible",
-                      step, manifest.value().members.size()));
-    }
+    if (const auto why = reason_against(manifest.value(), spec_); !why.empty()) return refuse(why);
     if (const Status shared = read_shared(manifest.value()); !shared.ok()) {
       warn(fmt::format("the checkpoint of step {} is not used: {}", step, shared.error().message));
       continue;
@@ -133,8 +103,12 @@ Status Checkpoints::read_shared(const Manifest& manifest) {
   return manifest.find(kOptimizerFile) == nullptr ? ok_status() : read(kOptimizerFile, optimizer_);
 }
 
+bool Checkpoints::drops_own(const Manifest& manifest) const {
+  return spec_.cluster().members[static_cast<size_t>(self_)].role == Role::worker && drops_workers_files(manifest, spec_);
+}
+
 std::string Checkpoints::read_own(const Manifest& manifest) {
-  const PieceFile* piece = manifest.find(own_file_);
+  const PieceFile* piece = drops_own(manifest) ? nullptr : manifest.find(own_file_);
   own_.clear();
   if (piece == nullptr) return {};
   auto contents = folder_.read(manifest, *piece);
@@ -158,6 +132,7 @@ Result<bool> Checkpoints::agreed_on(const Manifest& manifest) {
   if (!fine) return false;
   for (Rank r = 1; r < channel_->raw().size(); ++r) XDC_TRY(channel_->tell(r, kChosen, {}, deadline()));
   resumed_ = manifest;
+  if (drops_workers_files(manifest, spec_)) warn(describe_dropped(manifest, spec_));
   return true;
 }
 
@@ -202,7 +177,8 @@ Status Checkpoints::load(const SavedState& saved) {
   }
   std::vector<Tensor> own = saved.own_optimizer ? set.optimizer : std::vector<Tensor>{};
   if (set.residuals.plan != nullptr) own.push_back(set.residuals.values);
-  XDC_TRY(fill(saved, own_, own));
+  // A worker that others' files are not for begins with nothing owed.
+  if (!drops_own(*resumed_)) XDC_TRY(fill(saved, own_, own));
   for (auto* file : {&parameters_, &optimizer_, &own_}) std::vector<std::byte>().swap(*file);
   saved.state->begin_after(resumed_->round);
   return ok_status();
@@ -251,37 +227,19 @@ std::vector<std::string> Checkpoints::optimizer_names() const {
                                                           : std::vector<std::string>{"first_moment", "second_moment"};
 }
 
-Result<PieceFile> Checkpoints::write_file(const SavedState& saved, int64_t step, const std::string& file,
-                                          const std::vector<TensorEntry>& entries, const std::vector<Tensor>& tensors) {
-  const SafetensorsLayout layout(entries, {{"format", "xdc"}, {"step", std::to_string(step)}, {"member", label_}});
-  // Once from the device into the file's own bytes; nothing is copied again.
-  XDC_TRY_ASSIGN(const auto buffer, env_.device.allocate(Space::pinned, layout.size()));
-  std::memcpy(buffer->bytes().host().data(), layout.head().data(), layout.head().size());
-  size_t at = layout.head().size();
-  for (const Tensor& tensor : tensors) {
-    if (tensor.bytes.size > 0) env_.device.copy(saved.stream, buffer->bytes().slice(at, tensor.bytes.size), tensor.bytes);
-    at += tensor.bytes.size;
-  }
-  XDC_CHECK(at == layout.size());
-  XDC_TRY(env_.device.wait(env_.device.record(saved.stream), kNoDeadline));
-  const auto contents = std::span<const std::byte>(buffer->bytes().host());
-  PieceFile piece{file, label_, static_cast<int64_t>(contents.size()), digest(contents), 0};
-  if (!entries.empty() && entries.back().name == kResidualsTensor)
-    piece.residual_norm = norm_of(contents.subspan(layout.offset(entries.size() - 1)));
-  XDC_TRY(folder_.write(step, file, contents));
-  return piece;
-}
-
 Result<std::vector<PieceFile>> Checkpoints::write_files(const SavedState& saved, int64_t step) {
   const auto& set = saved.state->applied();
+  const auto write = [&](const std::string& file, const std::vector<TensorEntry>& entries, const std::vector<Tensor>& tensors) {
+    return write_tensors(env_.device, saved.stream, folder_, {step, label_, file}, entries, tensors);
+  };
   std::vector<PieceFile> files;
   std::vector<TensorEntry> optimizer;
   for (size_t i = 0; i < set.optimizer.size(); ++i) optimizer.push_back({optimizer_names()[i], {set.optimizer[i].elements()}});
   if (self_ == 0) {
-    XDC_TRY_ASSIGN(auto parameters, write_file(saved, step, kParametersFile, parameter_entries(spec_.network), {set.parameters}));
+    XDC_TRY_ASSIGN(auto parameters, write(kParametersFile, parameter_entries(spec_.network), {set.parameters}));
     files.push_back(std::move(parameters));
     if (!optimizer.empty() && !saved.own_optimizer) {
-      XDC_TRY_ASSIGN(auto shared, write_file(saved, step, kOptimizerFile, optimizer, set.optimizer));
+      XDC_TRY_ASSIGN(auto shared, write(kOptimizerFile, optimizer, set.optimizer));
       files.push_back(std::move(shared));
     }
   }
@@ -292,7 +250,7 @@ Result<std::vector<PieceFile>> Checkpoints::write_files(const SavedState& saved,
     tensors.push_back(set.residuals.values);
   }
   if (!entries.empty()) {
-    XDC_TRY_ASSIGN(auto own, write_file(saved, step, own_file_, entries, tensors));
+    XDC_TRY_ASSIGN(auto own, write(own_file_, entries, tensors));
     files.push_back(std::move(own));
   }
   return files;
@@ -310,9 +268,10 @@ Manifest Checkpoints::manifest_of(int64_t step, Duration elapsed, const Evaluati
   out.epoch = schedule.epoch_of(step + 1);
   out.samples = schedule.total_until(step);
   out.elapsed_ns = (spec_.start.elapsed + elapsed).ns;
-  out.dealt = dealt_of(spec_);
+  out.dealt = schedule.deals();
   out.settings = spec_.settings;
-  out.layout = layout_;
+  out.layout = layout_of(spec_);
+  out.lasting_layout = lasting_layout_of(spec_);
   for (const auto& member : spec_.cluster().members) out.members.push_back(spec_.cluster().label(member.id));
   if (score != nullptr) {
     out.loss = score->loss;

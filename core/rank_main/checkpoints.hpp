@@ -65,6 +65,7 @@ class Checkpoints {
   Result<bool> agreed_on(const Manifest& manifest);
   Status refuse(const std::string& why);
   Status read_shared(const Manifest& manifest);
+  bool drops_own(const Manifest& manifest) const;
   // What this member would say against going on from here; empty: nothing.
   std::string read_own(const Manifest& manifest);
 
@@ -73,8 +74,6 @@ class Checkpoints {
   Status fill(const SavedState& saved, const std::vector<std::byte>& file, const std::vector<Tensor>& tensors);
 
   Result<std::vector<PieceFile>> write_files(const SavedState& saved, int64_t step);
-  Result<PieceFile> write_file(const SavedState& saved, int64_t step, const std::string& file, const std::vector<TensorEntry>& entries,
-                               const std::vector<Tensor>& tensors);
   std::vector<std::string> optimizer_names() const;
   Status commit(Manifest manifest, const std::string& failure);
   Manifest manifest_of(int64_t step, Duration elapsed, const EvaluationRecord* score) const;
@@ -85,7 +84,6 @@ class Checkpoints {
   MemberReport& report_;
   const std::string label_;
   const std::string own_file_;
-  const std::string layout_;
   CheckpointFolder folder_;
   std::optional<TextChannel> channel_;  // none in a phantom run
   std::optional<Manifest> resumed_;

@@ -17,7 +17,7 @@ Folding folding_of(const RunSpec& spec) {
     }
     // Who has a sample more computes for longer at the end of an epoch.
     if (likeness.back()) {
-      likeness.back()->sizes.push_back(schedule.share_of(member.id).size);
+      likeness.back()->sizes.push_back(schedule.share_of(member.id, 1).size);
     }
   }
   return fold(spec.cluster(), likeness);

@@ -18,7 +18,7 @@ Optimizer make_optimizer(const RunSpec& spec, const SampleSchedule& schedule) {
 
 bool stops_after(const StopSpec& stop, const SampleSchedule& schedule, int64_t step) {
   return (stop.steps && step >= *stop.steps) || (stop.samples && schedule.total_until(step) >= *stop.samples) ||
-         (stop.epochs && step >= schedule.steps_per_epoch() * *stop.epochs);
+         (stop.epochs && step >= schedule.steps_of_epochs(*stop.epochs));
 }
 
 int64_t planned_steps(const StopSpec& stop, const SampleSchedule& schedule) {
@@ -26,7 +26,7 @@ int64_t planned_steps(const StopSpec& stop, const SampleSchedule& schedule) {
     return *stop.steps;
   }
   if (stop.epochs) {
-    return schedule.steps_per_epoch() * *stop.epochs;
+    return schedule.steps_of_epochs(*stop.epochs);
   }
   return stop.samples ? schedule.first_step_reaching(*stop.samples) : 0;
 }

@@ -62,6 +62,7 @@ struct CheckpointSpec {
 struct StartPoint {
   int64_t step = 0;
   Duration elapsed;
+  std::optional<SampleSchedule::Deals> deals;  // of an earlier process's samples, and of this run's; nullopt: dealt as a whole
 };
 
 struct RunSpec {
@@ -105,7 +106,9 @@ struct RunSpec {
   // Of a member's state (core/strategies/round.hpp).
   int state_sets() const { return commit_by_vote ? 2 : 3; }
   ChargedLayers charged() const { return {network, profile.get()}; }
-  // Which rank takes how many samples at which step. A worker's rank there is its member id.
+  // Among whom a whole epoch is dealt.
+  std::vector<SampleSchedule::Datacenter> dealt() const;
+  // Which rank takes how many samples at which step, from the start point on. A worker's rank there is its member id.
   SampleSchedule schedule() const;
 };
 

@@ -178,7 +178,7 @@ TEST_CASE("the calls at which a rank can be killed are all that change a file be
       "cd '{}' && env {} strace -f -qq -y -o trace -e "
       "trace=openat,open,creat,write,pwrite64,writev,pwritev,pwritev2,sendfile,copy_file_range,ftruncate,truncate,fallocate,fsync,"
       "fdatasync,"
-      "msync,sync_file_range,rename,renameat,renameat2,link,linkat,symlink,symlinkat,mkdir,mkdirat,unlink,unlinkat,rmdir "
+      "msync,rename,renameat,renameat2,link,linkat,symlink,symlinkat,mkdir,mkdirat,unlink,unlinkat,rmdir "
       "'{}' scenario.toml --variant 'tree int8' --set checkpoint.keep=1 --set '{}' --checkpoint '{}' > out 2>&1",
       folder.path().native(), command, XDC_RUN, steps(8), folder.file("saved"));
   const int code = std::system(command.c_str());

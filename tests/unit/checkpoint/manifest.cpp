@@ -16,9 +16,10 @@ Manifest example() {
   out.epoch = 2;
   out.samples = 3600;
   out.elapsed_ns = 1'234'567'890'123;
-  out.dealt.datacenters = {{"beijing", 1000, 4, 24}, {"shanghai", 800, 2, 20}};
+  out.dealt = {60, 1, 1800, {{60, {{1000, 4, 24}, {800, 2, 20}}}, {70, {{1000, 3, 32}, {800, 1, 20}}}}};
   out.settings = {{"seed", "7"}, {"optimizer", "{kind=adam}"}};
   out.layout = "def";
+  out.lasting_layout = "ghi";
   out.members = {"rank0.beijing", "server0.beijing"};
   out.accuracy = 0.1 + 0.2;
   out.files = {{"parameters.safetensors", "rank0.beijing", 400, "00ff", 0},
@@ -36,7 +37,7 @@ TEST_CASE("a manifest says the same after it has been read") {
   CHECK(read.value().seed == 0xFFFFFFFFFFFFFFFF);
   CHECK(read.value().accuracy == 0.1 + 0.2);
   CHECK(!read.value().loss);
-  CHECK(read.value().dealt.datacenters == example().dealt.datacenters);
+  CHECK(read.value().dealt == example().dealt);
   CHECK(read.value().find("rank0.beijing.safetensors")->residual_norm == 0.5);
   CHECK(read.value().find("nobody") == nullptr);
 }
@@ -61,6 +62,18 @@ TEST_CASE("a manifest in which any bit has flipped is refused, or says the same"
 TEST_CASE("a manifest that is cut short is refused") {
   const auto text = to_json(example());
   for (size_t size = 0; size + 2 < text.size(); ++size) CHECK(!manifest_from_json(text.substr(0, size)).ok());
+}
+
+TEST_CASE("a manifest by which samples cannot have been dealt is refused") {
+  const std::vector<SampleSchedule::Deals> impossible = {
+      {}, {60, 1, 0, {{59, {{10, 1, 1}}}}}, {0, 0, 0, {{0, {}}}}, {0, 0, 0, {{0, {{10, 0, 1}}}}}, {0, 0, 0, {{0, {{10, 1, 1}}}, {5, {}}}}};
+  for (const auto& dealt : impossible) {
+    auto manifest = example();
+    manifest.dealt = dealt;
+    const auto read = manifest_from_json(to_json(manifest));
+    REQUIRE(!read.ok());
+    CHECK(read.error().message == "its manifest has no sound \"deals\"");
+  }
 }
 
 TEST_CASE("settings that differ are named with what both say") {

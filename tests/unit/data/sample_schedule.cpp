@@ -30,7 +30,7 @@ TEST_CASE("Shares of a datacenter follow each other, differ by one at most and m
       int64_t next = 0;
       for (int local = 0; local < shape[d].ranks; ++local, ++rank) {
         REQUIRE(schedule.datacenter_of(rank) == static_cast<int>(d));
-        const auto share = schedule.share_of(rank);
+        const auto share = schedule.share_of(rank, 1);
         REQUIRE(share.first == next);
         REQUIRE(share.size >= shape[d].samples / shape[d].ranks);
         REQUIRE(share.size <= shape[d].samples / shape[d].ranks + 1);
