@@ -45,8 +45,10 @@ class Rank {
     tensor_ = Tensor::flat(buffer_->bytes(), DType::f32, elements);
     // No disk is to find zeros.
     RandomStream random(1, "bench");
-    auto* values = reinterpret_cast<float*>(buffer_->bytes().host().data());
+    const auto staging = device_.allocate(Space::pinned, buffer_->bytes().size).value();
+    auto* values = reinterpret_cast<float*>(staging->bytes().host().data());
     for (int64_t i = 0; i < elements; ++i) values[i] = random.uniform_float();
+    device_.copy(stream_, buffer_->bytes(), staging->bytes());
   }
   ~Rank() { fs::remove_all(path_); }
   Rank(const Rank&) = delete;
