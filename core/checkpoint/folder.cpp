@@ -79,6 +79,10 @@ Status CheckpointFolder::write(int64_t step, std::string_view file, std::span<co
   return storage_.put(path_of(step, file), contents);
 }
 
+Status CheckpointFolder::write(int64_t step, std::string_view file, const Storage::Parts& next) {
+  return storage_.put_parts(path_of(step, file), next);
+}
+
 Status CheckpointFolder::write(const Manifest& manifest) {
   const auto text = to_json(manifest);
   return write(manifest.step, kManifestFile, std::as_bytes(std::span(text)));

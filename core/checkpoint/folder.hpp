@@ -35,6 +35,7 @@ class CheckpointFolder {
   Result<std::vector<std::byte>> read(const Manifest& manifest, const PieceFile& file);
 
   Status write(int64_t step, std::string_view file, std::span<const std::byte> contents);
+  Status write(int64_t step, std::string_view file, const Storage::Parts& next);
   Status write(const Manifest& manifest);
 
   // Removes what lies under other steps up to `newest`, manifests first: all of it, or the file of one name alone.

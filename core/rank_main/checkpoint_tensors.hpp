@@ -31,13 +31,10 @@ struct WrittenFile {
   std::string name;
 };
 
-// One file of a checkpoint: these tensors, by the names and shapes of the entries. It takes once their memory beside them. Errors: those of
+// One file of a checkpoint: these tensors, by the names and shapes of the entries. Errors: those of
 // the storage and the device.
 Result<PieceFile> write_tensors(Device& device, Stream stream, CheckpointFolder& folder, const WrittenFile& file,
                                 const std::vector<TensorEntry>& entries, const std::vector<Tensor>& tensors);
-
-// Euclidean, of f32.
-double norm_of(std::span<const std::byte> floats);
 
 // "100 200 300", and back.
 std::string steps_text(const std::set<int64_t>& steps);

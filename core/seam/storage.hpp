@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ class Storage {
   virtual ~Storage() = default;
   // Atomic and durable: afterwards, whatever happens, a reader sees all of it; on failure, the old contents or nothing.
   virtual Status put(std::string_view name, std::span<const std::byte> contents) = 0;
+  // The same, of contents that are not in memory as a whole: what `next` returns, one after another, until it returns nothing. What it
+  // returned is used before it is called again. Its error ends the put.
+  using Parts = std::function<Result<std::span<const std::byte>>()>;
+  virtual Status put_parts(std::string_view name, const Parts& next);
   // Errors: invalid, when there is no such name; failed.
   virtual Result<std::vector<std::byte>> get(std::string_view name) = 0;
   // Names that begin with prefix, ascending.

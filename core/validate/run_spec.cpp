@@ -11,6 +11,8 @@ std::vector<SampleSchedule::Datacenter> RunSpec::dealt() const {
   return datacenters;
 }
 
-SampleSchedule RunSpec::schedule() const { return start.deals ? SampleSchedule(SampleSchedule::GoesOn{}, *start.deals) : SampleSchedule(dealt()); }
+SampleSchedule RunSpec::schedule() const {
+  return start.deals ? SampleSchedule(SampleSchedule::GoesOn{}, *start.deals) : SampleSchedule(dealt());
+}
 
 }  // namespace xdc

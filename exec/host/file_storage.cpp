@@ -109,24 +109,27 @@ Result<std::unique_ptr<Temporary>> make_temporary(const fs::path& path, std::ato
   return Error{ErrorCode::failed, fmt::format("creating {}: whatever is made for it is gone at once, a hundred times", path.native())};
 }
 
-Status write_whole(const Temporary& temporary, std::span<const std::byte> contents) {
-  // The disk begins with each part while the next one is copied, not when all of them wait for it.
-  constexpr size_t kPart = size_t{8} << 20;
-  for (size_t at = 0; at < contents.size();) {
-    const ssize_t n = ::write(temporary.file.fd(), contents.data() + at, std::min(kPart, contents.size() - at));
+Status write_part(const Temporary& temporary, off_t begin, std::span<const std::byte> part) {
+  for (size_t at = 0; at < part.size();) {
+    const ssize_t n = ::write(temporary.file.fd(), part.data() + at, part.size() - at);
     if (n < 0 && errno != EINTR) {
       return system_failure("writing", temporary.path.native(), errno);
     }
-    if (n <= 0) continue;
-    // A hint: what it cannot do, and every error of the disk, is fsync's to say.
-    static_cast<void>(::sync_file_range(temporary.file.fd(), static_cast<off_t>(at), n, SYNC_FILE_RANGE_WRITE));
-    at += static_cast<size_t>(n);
+    at += n > 0 ? static_cast<size_t>(n) : 0;
   }
-  return ::fsync(temporary.file.fd()) == 0 ? ok_status() : Status(system_failure("syncing", temporary.path.native(), errno));
+  // The disk begins with this part while the next one is made. A hint: what it cannot do, and every error of the disk, is fsync's to say.
+  static_cast<void>(::sync_file_range(temporary.file.fd(), begin, static_cast<off_t>(part.size()), SYNC_FILE_RANGE_WRITE));
+  return ok_status();
 }
 
-Status put_file(const fs::path& path, Temporary& temporary, std::span<const std::byte> contents) {
-  XDC_TRY(write_whole(temporary, contents));
+Status put_file(const fs::path& path, Temporary& temporary, const Storage::Parts& next) {
+  for (off_t at = 0;;) {
+    XDC_TRY_ASSIGN(const auto part, next());
+    if (part.empty()) break;
+    XDC_TRY(write_part(temporary, at, part));
+    at += static_cast<off_t>(part.size());
+  }
+  if (::fsync(temporary.file.fd()) != 0) return system_failure("syncing", temporary.path.native(), errno);
   if (::rename(temporary.path.c_str(), path.c_str()) != 0) {
     return system_failure("renaming to", path.native(), errno);
   }
@@ -170,11 +173,15 @@ void sweep(const std::string& root) {
 }  // namespace
 
 Status FileStorage::put(std::string_view name, std::span<const std::byte> contents) {
+  return put_parts(name, [&contents]() -> Result<std::span<const std::byte>> { return std::exchange(contents, {}); });
+}
+
+Status FileStorage::put_parts(std::string_view name, const Parts& next) {
   XDC_TRY(check_name(name));
   std::call_once(swept_, sweep, root_);
   const fs::path path = fs::path(root_) / name;
   XDC_TRY_ASSIGN(const auto temporary, make_temporary(path, next_temporary_));
-  Status status = put_file(path, *temporary, contents);
+  Status status = put_file(path, *temporary, next);
   if (!status.ok()) {
     ::unlink(temporary->path.c_str());
   }

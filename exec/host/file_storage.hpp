@@ -18,6 +18,7 @@ class FileStorage final : public Storage {
   explicit FileStorage(std::string root) : root_(std::move(root)) {}
 
   Status put(std::string_view name, std::span<const std::byte> contents) override;
+  Status put_parts(std::string_view name, const Parts& next) override;
   Result<std::vector<std::byte>> get(std::string_view name) override;
   Result<std::vector<std::string>> list(std::string_view prefix) override;
   Status remove(std::string_view name) override;

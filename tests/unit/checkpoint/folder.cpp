@@ -4,38 +4,10 @@
 #include <map>
 
 #include "core/base/digest.hpp"
+#include "tests/unit/checkpoint/storages.hpp"
 
 namespace xdc {
 namespace {
-
-class MapStorage final : public Storage {
- public:
-  Status put(std::string_view name, std::span<const std::byte> contents) override {
-    files.insert_or_assign(std::string(name), std::vector<std::byte>(contents.begin(), contents.end()));
-    order.push_back("put " + std::string(name));
-    return ok_status();
-  }
-  Result<std::vector<std::byte>> get(std::string_view name) override {
-    const auto found = files.find(name);
-    if (found == files.end()) return Error{ErrorCode::invalid, "there is no " + std::string(name)};
-    return found->second;
-  }
-  Result<std::vector<std::string>> list(std::string_view prefix) override {
-    std::vector<std::string> names;
-    for (const auto& [name, contents] : files) {
-      if (name.starts_with(prefix)) names.push_back(name);
-    }
-    return names;
-  }
-  Status remove(std::string_view name) override {
-    files.erase(std::string(name));
-    order.push_back("remove " + std::string(name));
-    return ok_status();
-  }
-
-  std::map<std::string, std::vector<std::byte>, std::less<>> files;
-  std::vector<std::string> order;
-};
 
 Manifest write(CheckpointFolder& folder, int64_t step, double accuracy) {
   const std::string contents = "step " + std::to_string(step);
@@ -58,7 +30,7 @@ TEST_CASE("only what has a manifest is a checkpoint, and the newest comes first"
   write(folder, 100, 0.5);
   write(folder, 1'000'000, 0.5);
   write(folder, 20, 0.5);
-  REQUIRE(folder.write(300, kParametersFile, {}).ok());
+  REQUIRE(folder.write(300, kParametersFile, std::span<const std::byte>()).ok());
   storage.files["step-7/manifest.json"] = {};
   storage.files["step-00000a/manifest.json"] = {};
   const auto steps = folder.steps();

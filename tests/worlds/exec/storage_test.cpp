@@ -58,6 +58,27 @@ TEST_CASE("files hold what was put last and are listed by prefix in order", "[ex
   REQUIRE(storage.get("a").error().code == ErrorCode::invalid);  // a directory
 }
 
+TEST_CASE("what is put part by part is one file, and none at all when a part cannot be made", "[exec]") {
+  const Directory directory;
+  FileStorage storage(directory.path());
+  const std::vector<std::string> parts{"one, ", "two, ", "three"};
+  size_t next = 0;
+  const auto in_turn = [&]() -> Result<std::span<const std::byte>> {
+    return next < parts.size() ? std::as_bytes(std::span(parts[next++])) : std::span<const std::byte>();
+  };
+  REQUIRE(storage.put_parts("a/model", in_turn).ok());
+  REQUIRE(storage.get("a/model").value() == bytes_of("one, two, three"));
+  next = 0;
+  const auto breaks = [&]() -> Result<std::span<const std::byte>> {
+    if (next == 2) return Error{ErrorCode::failed, "the device is gone"};
+    return std::as_bytes(std::span(parts[next++]));
+  };
+  REQUIRE(storage.put_parts("a/model", breaks).error().message == "the device is gone");
+  REQUIRE(storage.get("a/model").value() == bytes_of("one, two, three"));
+  REQUIRE(storage.list("").value() == std::vector<std::string>{"a/model"});
+  REQUIRE(std::distance(std::filesystem::recursive_directory_iterator(directory.path()), {}) == 2);
+}
+
 TEST_CASE("names that could leave the directory are refused", "[exec]") {
   const Directory directory;
   FileStorage storage(directory.path());
