@@ -152,6 +152,7 @@ Ledger pair_ledger(const VariantFacts& facts, const std::vector<MemberReport>& m
       auto& pair = out[{from, to}];
       pair.wire += count.wire_bytes * member.stands_for;
       pair.payload += count.payload_bytes * member.stands_for;
+      if (count.returned_bytes > 0) out[{to, from}].wire += count.returned_bytes * member.stands_for;
     }
   }
   return out;

@@ -131,7 +131,8 @@ Json traffic_json(const std::vector<TrafficCount>& traffic) {
   return {{"to", column(traffic, &TrafficCount::to)},
           {"payload_bytes", column(traffic, &TrafficCount::payload_bytes)},
           {"wire_bytes", column(traffic, &TrafficCount::wire_bytes)},
-          {"messages", column(traffic, &TrafficCount::messages)}};
+          {"messages", column(traffic, &TrafficCount::messages)},
+          {"returned_bytes", column(traffic, &TrafficCount::returned_bytes)}};
 }
 
 template <class Record, class Field>
@@ -177,6 +178,7 @@ std::vector<TrafficCount> read_traffic(const Json& json, Reader& reader) {
   fill(out, &TrafficCount::payload_bytes, reader.integers(json, "payload_bytes"), reader, "payload_bytes");
   fill(out, &TrafficCount::wire_bytes, reader.integers(json, "wire_bytes"), reader, "wire_bytes");
   fill(out, &TrafficCount::messages, reader.integers(json, "messages"), reader, "messages");
+  fill(out, &TrafficCount::returned_bytes, reader.integers(json, "returned_bytes"), reader, "returned_bytes");
   return out;
 }
 

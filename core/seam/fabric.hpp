@@ -117,6 +117,8 @@ struct TrafficCount {
   int64_t payload_bytes = 0;  // gradients and parameters as encoded (WireSize.traffic == payload)
   int64_t wire_bytes = 0;     // everything: payload, control words, control messages, framing
   int64_t messages = 0;
+  // What came back from `to` on this member's own connections: acknowledgements and the like, no messages. 0 where a world has none.
+  int64_t returned_bytes = 0;
 };
 
 class Fabric {

@@ -42,6 +42,7 @@ class GrpcFabric::Impl {
 
   const Options options_;
   TrafficCounter traffic_;
+  WireMeter meter_;
   std::string address_;
 
  private:
@@ -287,7 +288,7 @@ Status GrpcFabric::Impl::open_channel(const std::shared_ptr<ChannelState>& state
                     options_.self,     to,
                     addresses[at],     options_.security == nullptr ? "" : options_.label(to),
                     options_.security, line_to(to),
-                    queue_.get()};
+                    queue_.get(),      &meter_};
     Socket socket;
     if (!dial.copies()) {
       auto connected = connect_tcp(addresses[at], clock_, deadline);
@@ -390,7 +391,7 @@ Result<std::unique_ptr<Collectives>> GrpcFabric::native_collectives(const View&,
   return Error{ErrorCode::unsupported, "a CPU has no collectives of its own"};
 }
 
-std::vector<TrafficCount> GrpcFabric::traffic() const { return impl_->traffic_.counts(); }
+std::vector<TrafficCount> GrpcFabric::traffic() const { return impl_->meter_.over(impl_->traffic_.counts()); }
 
 const std::string& GrpcFabric::address() const { return impl_->address_; }
 

@@ -128,11 +128,15 @@ void OutStream::on_metadata(bool ok) {
   } else {
     grpc_->call->Finish(&grpc_->status, finished_tag_.start(shared_from_this()));
   }
+  const std::shared_ptr<Outbound> owner = owner_.lock();
+  if (accepted && owner->dial().line.resumes) {
+    owner->dial().meter->look(owner->dial().address, owner->dial().to);
+  }
   std::unique_lock lock(state_->mutex);
   accepted_ = accepted;
   if (accepted) {
     pause_ = {0};
-    owner_.lock()->on_accepted(lock, received);
+    owner->on_accepted(lock, received);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "exec/grpc/security.hpp"
 #include "exec/grpc/socket.hpp"
 #include "exec/grpc/tag.hpp"
+#include "exec/grpc/wire_meter.hpp"
 
 namespace xdc {
 
@@ -30,6 +31,7 @@ struct Dial {
   const Security* security = nullptr;  // null: plaintext
   Line line;
   grpc::CompletionQueue* queue = nullptr;
+  WireMeter* meter = nullptr;
 
   // Contents are copied: what may be sent again must outlast the caller's memory, and TLS copies anyway.
   bool copies() const { return line.resumes || security != nullptr; }
