@@ -67,8 +67,10 @@ void declare(CLI::App& app, Options& options) {
   declare_settings(app, options.settings);
   app.add_flag("--explain-env", options.explain_environment,
                "print what command line and environment (XDC_*, PADDLE_*) say about who is started here, and run nothing");
-  app.add_flag("--doctor", options.doctor,
-               "check this machine, with SCENARIO also for its part of that run: ports, peers, clock, certificates, disk; run nothing");
+  app.add_flag(
+      "--doctor", options.doctor,
+      "check this machine, with SCENARIO also for its part of that run: ports, peers, clock, certificates, the disk of --checkpoint; "
+      "run nothing");
   app.add_flag("--rehearse-without-waiting", options.without_waiting,
                "with payload = \"phantom\": do not wait for computations either; what a step still takes is exchange and program");
   app.add_option("--checkpoint", options.checkpoint,
@@ -121,10 +123,11 @@ int run_rank(const Options& options, const Plan& plan) {
 }
 
 // The parts of program_version(): "0.1.0 (4082b06b, Release)".
-Result<Fingerprint> fingerprint(const Plan& plan) {
+Result<Fingerprint> fingerprint(const Plan& plan, bool waits) {
   const std::string whole = program_version();
   const auto open = whole.find(" (");
-  XDC_TRY_ASSIGN(auto facts, take_fingerprint(plan.specs.front(), whole.substr(0, open), whole.substr(open + 2, whole.size() - open - 3)));
+  XDC_TRY_ASSIGN(auto facts,
+                 take_fingerprint(plan.specs.front(), whole.substr(0, open), whole.substr(open + 2, whole.size() - open - 3), waits));
   std::vector<std::string> names;
   for (const RunSpec& spec : plan.specs) names.push_back(spec.variant);
   facts.emplace_back("variants", fmt::format("{}", fmt::join(names, ", ")));
@@ -211,7 +214,7 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
                               fmt::format("{}: {}: {}", request.log_directory->from, request.log_directory->value, error.message())});
     }
   }
-  auto facts = fingerprint(plan);
+  auto facts = fingerprint(plan, !options.without_waiting);
   if (!facts.ok()) return fail(kRunFailed, facts.error());
   const Duration patience = request.start_timeout ? request.start_timeout->value : plan.specs.front().start_timeout;
   auto session = Session::open(placements.front(), patience);
@@ -275,7 +278,7 @@ int examine(Options& options) {
     const RunSpec& spec = plan->specs.front();
     const auto placement = place(request.value(), spec.topology, spec.cluster());
     if (!placement.ok()) return fail(kBadInput, placement.error());
-    for (Finding& finding : examine_run(spec, placement.value(), "checkpoints")) findings.push_back(std::move(finding));
+    for (Finding& finding : examine_run(spec, placement.value(), options.checkpoint)) findings.push_back(std::move(finding));
   }
   const auto printed = print(stdout, describe(findings));
   return printed.ok() && is_fit(findings) ? kDone : kRunFailed;

@@ -9,6 +9,9 @@
 #include <memory>
 
 #include "core/base/digest.hpp"
+#include "core/rank_main/run_state.hpp"
+#include "core/strategies/parameter_server_layout.hpp"
+#include "core/strategies/registry.hpp"
 
 namespace xdc {
 
@@ -25,6 +28,24 @@ std::vector<TensorEntry> parameter_entries(const NetworkSpec& network) {
     entries.push_back({fmt::format("layer{}.bias", l), {out}});
   }
   return entries;
+}
+
+int64_t checkpoint_bytes(const RunSpec& spec, MemberId member) {
+  const auto& plan = spec.plan;
+  const auto servers = plan.cluster.servers();
+  const int64_t parameters = plan.geometry().real();
+  const int state = make_optimizer(spec, spec.schedule()).state_tensors();
+  int64_t elements = 0;
+  if (const auto server = std::find(servers.begin(), servers.end(), member); server != servers.end()) {
+    const Range shard = ServerLayout(plan).shard(static_cast<int>(server - servers.begin()));
+    elements = plan.geometry().real(shard).count * state;
+  } else {
+    // Its own if it trains locally, the first rank's for all if it applies gradients, the servers' otherwise.
+    const bool keeps_state = plan.trains_locally() || (member == 0 && servers.empty());
+    elements = strategy_of(plan.spec).residuals(plan, member).elements() + (keeps_state ? parameters * state : 0);
+    elements += member == 0 ? parameters : 0;
+  }
+  return elements * static_cast<int64_t>(sizeof(float));
 }
 
 Result<std::span<const std::byte>> data_of_file(std::span<const std::byte> file, const std::vector<Tensor>& tensors) {

@@ -1,4 +1,4 @@
-// Which tensors are in a checkpoint's files, and what are they called? How is a file of them written?
+// Which tensors are in a checkpoint's files, and what are they called? How is a file of them written, and how large are they?
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include "core/seam/bytes.hpp"
 #include "core/seam/device.hpp"
 #include "core/seam/kernels.hpp"
+#include "core/validate/run_spec.hpp"
 
 namespace xdc {
 
@@ -24,6 +25,9 @@ std::vector<TensorEntry> parameter_entries(const NetworkSpec& network);
 
 // The data of a file whose tensors together are as long as `tensors`; empty for an empty file and no tensors. Errors: failed.
 Result<std::span<const std::byte>> data_of_file(std::span<const std::byte> file, const std::vector<Tensor>& tensors);
+
+// What a member writes for one checkpoint, but for heads of files and the manifest.
+int64_t checkpoint_bytes(const RunSpec& spec, MemberId member);
 
 struct WrittenFile {
   int64_t step = 0;

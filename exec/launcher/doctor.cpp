@@ -15,6 +15,7 @@
 
 #include "core/base/quantity.hpp"
 #include "core/math/numerics.hpp"
+#include "core/rank_main/checkpoint_tensors.hpp"
 #include "exec/grpc/grpc_store.hpp"
 #include "exec/grpc/security.hpp"
 #include "exec/grpc/socket.hpp"
@@ -35,8 +36,6 @@ using Level = Finding::Level;
 constexpr Duration kAnswer = seconds(1);
 constexpr double kMostSkew = 1.0;  // seconds, from which logs of two machines mislead
 constexpr int64_t kProbeBytes = 1 << 20;
-// parameters, optimizer state of two, residuals, and the checkpoint before
-constexpr int64_t kCheckpointCopies = 10;
 
 std::string why(int error) { return std::generic_category().message(error); }
 
@@ -165,11 +164,34 @@ Status probe_disk(const fs::path& folder) {
   return ok_status();
 }
 
-void examine_disk(const RunSpec& spec, const std::string& directory, std::vector<Finding>& findings) {
-  std::error_code error;
-  fs::path folder = fs::absolute(directory, error);
-  while (!fs::is_directory(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+// What members that are started here write for one checkpoint, and how many there are at most: those that are kept, the best, and the one
+// that is being written.
+struct Wanted {
+  int64_t one = 0, count = 0;
+};
+
+Wanted wanted_room(const RunSpec& spec, const Placement& placement) {
+  Wanted wanted;
+  for (const MemberId member : placement.here) wanted.one += checkpoint_bytes(spec, member);
+  const CheckpointSpec table = spec.checkpoint.value_or(CheckpointSpec{});
+  wanted.count = table.keep + (table.best.empty() ? 0 : 1) + 1;
+  return wanted;
+}
+
+void examine_disk(const RunSpec& spec, const Placement& placement, const std::string& directory, std::vector<Finding>& findings) {
+  if (directory.empty()) {
+    findings.push_back(
+        {Level::ok, "checkpoints", "none are written; give --checkpoint DIR as the run has it to have its disk examined", ""});
+    return;
+  }
   const std::string name = fmt::format("disk of {}", directory);
+  std::error_code error;
+  fs::path folder = fs::absolute(directory, error).lexically_normal();
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, error)) {
+    findings.push_back({Level::error, name, fmt::format("{} is no folder", folder.native()), "choose another folder for checkpoints"});
+    return;
+  }
   const SteadyClock clock;
   const TimePoint begin = clock.now();
   if (const Status probed = probe_disk(folder); !probed.ok()) {
@@ -184,10 +206,13 @@ void examine_disk(const RunSpec& spec, const std::string& directory, std::vector
     return;
   }
   const double room = static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
-  const double wanted = static_cast<double>(spec.plan.geometry().real() * 4 * kCheckpointCopies);
-  findings.push_back({room < wanted ? Level::warning : Level::ok, name,
-                      fmt::format("{} free; 1 MiB is on the disk after {:.1f} ms", format_bytes(room), took_ms),
-                      room < wanted ? fmt::format("two checkpoints of this model take up to {}", format_bytes(wanted)) : ""});
+  const Wanted wanted = wanted_room(spec, placement);
+  const double all = static_cast<double>(wanted.one) * static_cast<double>(wanted.count);
+  findings.push_back(
+      {room < all ? Level::warning : Level::ok, name,
+       fmt::format("{} free, up to {} checkpoints of {} written here take {}; 1 MiB is on the disk after {:.1f} ms", format_bytes(room),
+                   wanted.count, format_bytes(static_cast<double>(wanted.one)), format_bytes(all), took_ms),
+       room < all ? "the disk would be full: keep fewer ([checkpoint] keep), or choose another folder" : ""});
 }
 
 }  // namespace
@@ -218,7 +243,7 @@ std::vector<Finding> examine_run(const RunSpec& spec, const Placement& placement
     examine_store(placement, findings);
     examine_peers(spec, placement, findings);
   }
-  examine_disk(spec, checkpoint_directory, findings);
+  examine_disk(spec, placement, checkpoint_directory, findings);
   return findings;
 }
 

@@ -23,7 +23,8 @@ struct Finding {
 std::vector<Finding> examine_machine(const Result<std::string>& cuda, bool needs_cuda);
 
 // What a run needs of it: its ports free, certificates of its members, peers that answer, the store and its keeper's clock, room and
-// fsync where checkpoints go (`checkpoint_directory`, or the nearest folder above it that exists). Takes a few seconds at most.
+// fsync where checkpoints go (`checkpoint_directory`, or the nearest folder above it that exists; empty: none are written). Takes a few
+// seconds at most.
 std::vector<Finding> examine_run(const RunSpec& spec, const Placement& placement, const std::string& checkpoint_directory);
 
 // "ok       port 6170: free", and on a line of its own what to do.

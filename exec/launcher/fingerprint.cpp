@@ -17,6 +17,7 @@ const std::vector<FactRule>& fact_rules() {
       {"scenario", false, "scenario, topology or --set differ: these are two runs"},
       {"variants", false, "these are two runs"},
       {"checkpoints", false, "all save and go on together, or none does: give --checkpoint, --resume and [checkpoint] alike everywhere"},
+      {"rehearsal", false, "some would wait for computations and others not: give --rehearse-without-waiting everywhere or nowhere"},
       {"numerics", false, "ranks would round differently"},
       {"instructions", false, "ranks would round differently"},
       {"oneDNN", false, "another version may add in another order"},
@@ -71,7 +72,7 @@ std::string describe_checkpoints(const RunSpec& spec) {
 
 }  // namespace
 
-Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& version, const std::string& build) {
+Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& version, const std::string& build, bool waits) {
   const bool native = spec.numerics == Numerics::native;
   XDC_TRY(pin_numerics(native ? CpuNumerics::native : CpuNumerics::portable));
   const std::string in_use = describe_numerics();  // "oneDNN 2.6.3, AVX2"
@@ -80,6 +81,9 @@ Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& ver
                      {"build", build},
                      {"scenario", spec.scenario_digest},
                      {"checkpoints", describe_checkpoints(spec)},
+                     {"rehearsal", spec.payload == PayloadKind::real ? "none"
+                                   : waits                           ? "waits for computations"
+                                                                     : "without waiting"},
                      {"numerics", native ? "native" : "portable"},
                      {"instructions", comma == std::string::npos ? in_use : in_use.substr(comma + 2)},
                      {"oneDNN", in_use.substr(0, comma)},

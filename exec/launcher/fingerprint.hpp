@@ -15,8 +15,9 @@ namespace xdc {
 // In the order of tables: {"version", "0.1.0"}, {"processor", "AMD EPYC 7763"}.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-// Of this machine and this run. `version` and `build` are the program's. Pins this process's numerics as its ranks will be.
-Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& version, const std::string& build);
+// Of this machine and this run. `version` and `build` are the program's, `waits`: computations are waited for in a rehearsal. Pins this
+// process's numerics as its ranks will be.
+Result<Fingerprint> take_fingerprint(const RunSpec& spec, const std::string& version, const std::string& build, bool waits);
 
 // A fact that may differ, and why it may or may not.
 struct FactRule {

@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/cluster/launchers.hpp"
 
@@ -24,12 +26,27 @@ int examine(Site& site, const std::vector<std::string>& more, std::string& out) 
 TEST_CASE("a machine that is fit is said to be, with its libraries, free ports and disk") {
   Site site;
   std::string out;
-  CHECK(examine(site, {"--datacenter", "beijing"}, out) == 0);
+  CHECK(examine(site, {"--datacenter", "beijing", "--checkpoint", site.folder() + "/to/be/made"}, out) == 0);
   INFO(out);
   CHECK_THAT(out, Contains("gRPC: 1.") && Contains("oneDNN") && Contains("CUDA"));
   CHECK_THAT(out, Contains("beijing ranks 0-1 are started here") && Contains("3 of 3 that members and store listen at here are free"));
   CHECK_THAT(out, Contains("its machine answers") && Contains("1 MiB is on the disk after"));
   CHECK(out.find("error ") == std::string::npos);
+  CHECK_THAT(out, Contains("disk of " + site.folder() + "/to/be/made: ") && Contains("up to 4 checkpoints of "));
+  CHECK_FALSE(std::filesystem::exists(site.folder() + "/to"));
+}
+
+TEST_CASE("a folder for checkpoints that cannot be made, or not be written into, is found") {
+  Site site;
+  std::string out;
+  std::ofstream(site.folder() + "/file") << "in the way";
+  CHECK(examine(site, {"--datacenter", "beijing", "--checkpoint", site.folder() + "/file/saved"}, out) == 3);
+  CHECK_THAT(out, Contains("error    disk of " + site.folder() + "/file/saved: ") && Contains("/file is no folder"));
+  CHECK(examine(site, {"--datacenter", "beijing", "--checkpoint", "/proc/saved"}, out) == 3);
+  CHECK_THAT(out, Contains("error    disk of /proc/saved: ") && Contains("no file can be made"));
+  // Without one there is nothing to examine, and that is said.
+  CHECK(examine(site, {"--datacenter", "beijing"}, out) == 0);
+  CHECK_THAT(out, Contains("none are written; give --checkpoint DIR"));
 }
 
 TEST_CASE("beside a run that goes on, the doctor finds the taken port, the peers, the store and its clock") {

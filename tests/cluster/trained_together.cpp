@@ -148,6 +148,21 @@ TEST_CASE("launchers that do not save alike do not start") {
   }
 }
 
+TEST_CASE("launchers of which only some wait for the computations of a rehearsal do not start") {
+  Site site;
+  Programs programs;
+  for (const std::string& name : site.datacenters()) {
+    std::vector<std::string> more{"--variant", "ring", "--set", "payload=phantom"};
+    if (name == "shanghai") more.emplace_back("--rehearse-without-waiting");
+    programs.push_back(site.start_datacenter(name, more));
+  }
+  all_end_with(programs, 3);
+  for (const auto& program : programs) {
+    INFO(program->err());
+    CHECK_THAT(program->err(), Contains("rehearsal: ") && Contains("without waiting") && Contains("  shanghai rank 2\n"));
+  }
+}
+
 TEST_CASE("machines that save each on a disk of its own are resumed together, to the simulator's digest") {
   Site site;
   for (const bool resumed : {false, true}) {

@@ -47,7 +47,7 @@ TEST_CASE("only what cannot change results may be allowed to differ") {
 TEST_CASE("a machine's own fingerprint has every fact but the variants, which the caller adds") {
   RunSpec spec;
   spec.scenario_digest = "digest";
-  const auto facts = take_fingerprint(spec, "1", "b");
+  const auto facts = take_fingerprint(spec, "1", "b", true);
   REQUIRE(facts.ok());
   for (const FactRule& rule : fact_rules()) {
     int count = 0;
