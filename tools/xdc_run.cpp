@@ -13,6 +13,7 @@
 #include "exec/launcher/event_file.hpp"
 #include "exec/launcher/launcher.hpp"
 #include "exec/launcher/rank_process.hpp"
+#include "exec/metrics/metrics_server.hpp"
 #include "tools/checkpoint_options.hpp"
 #include "tools/computing.hpp"
 #include "tools/list_members.hpp"
@@ -26,7 +27,7 @@ namespace {
 struct Options {
   ScenarioRequest request;
   std::string program;
-  std::string json, events;
+  std::string json, events, metrics;
   std::string device;
   Variables settings;  // --rank and its like, as given
   std::string checkpoint, evaluate, under;
@@ -60,6 +61,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "write the report as JSON; -: to stdout, and the table to stderr")->type_name("FILE");
   app.add_option("--events", options.events, "write the steps, exchanges and evaluations of every rank here, one JSON object a line")
       ->type_name("FILE");
+  app.add_option("--metrics", options.metrics,
+                 "serve /metrics for Prometheus here while it runs; on the loopback unless an address is given")
+      ->type_name("[ADDR:]PORT");
   app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
   app.add_option("--device", options.device, "what ranks train on: cpu or cuda (default: what the topology's devices are)")
       ->type_name("DEVICE")
@@ -142,6 +146,7 @@ struct Running {
   const Fingerprint facts;
   ProgressBar& bar;
   int events = -1;
+  MetricsServer* metrics = nullptr;
   size_t variants = 0;
   bool interrupted = false;  // a signal was not waited for
   bool stopped = false;      // a signal ended a variant in good order
@@ -159,7 +164,8 @@ VariantReport run_variant(Running& running, const RunSpec& spec, const Placement
   const auto launched = launch(running.session, spec,
                                {rank_arguments(running.options, spec), request.log_directory ? request.log_directory->value : "",
                                 [&bar](std::string_view line) { bar.print_line(line); },
-                                [&](const RunStatus& status, std::span<const StatusRecord>) {
+                                [&](const RunStatus& status, std::span<const StatusRecord> said) {
+                                  if (running.metrics != nullptr) running.metrics->update(status, said);
                                   if (bar.shown()) bar.show(status_line(status, before, bar.width()));
                                 },
                                 static_cast<int>(index), placement, running.facts,
@@ -192,6 +198,18 @@ int report_all(const RunReport& report, std::optional<OutputFile>& json) {
   return exit_code_of(report);
 }
 
+Result<std::unique_ptr<MetricsServer>> serve_metrics(const std::string& where) {
+  if (where.empty()) return std::unique_ptr<MetricsServer>();
+  const auto open = [&where]() -> Result<std::unique_ptr<MetricsServer>> {
+    XDC_TRY_ASSIGN(const Endpoint endpoint, parse_metrics_address(where));
+    return MetricsServer::open(endpoint);
+  };
+  auto opened = open();
+  if (!opened.ok()) return with_context(opened.error(), "--metrics " + where);
+  fmt::print(stderr, "xdc-run: metrics at http://{}/metrics\n", to_string(opened.value()->address()));
+  return opened;
+}
+
 int run_all(const Options& options, const Request& request, const std::vector<Placement>& placements, const Plan& plan) {
   std::optional<OutputFile> json;
   if (!options.json.empty()) {
@@ -214,6 +232,9 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
                               fmt::format("{}: {}: {}", request.log_directory->from, request.log_directory->value, error.message())});
     }
   }
+  auto served = serve_metrics(options.metrics);
+  if (!served.ok()) return fail(kBadInput, served.error());
+  const auto metrics = std::move(served).value();
   auto facts = fingerprint(plan, !options.without_waiting);
   if (!facts.ok()) return fail(kRunFailed, facts.error());
   const Duration patience = request.start_timeout ? request.start_timeout->value : plan.specs.front().start_timeout;
@@ -223,7 +244,8 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
   report.cost_profile_charged = is_rehearsal(plan.specs.front());
   if (is_rehearsal(plan.specs.front())) report.rehearsal_waits = !options.without_waiting;
   ProgressBar bar;
-  Running running{options, request, *session.value(), std::move(facts).value(), bar, events ? events->fd() : -1, plan.specs.size()};
+  Running running{options,       request,          *session.value(), std::move(facts).value(), bar, events ? events->fd() : -1,
+                  metrics.get(), plan.specs.size()};
   // After a failure launchers on several machines may no longer agree on what is next.
   const auto over = [&] { return running.interrupted || running.stopped || (running.failed && !session.value()->alone()); };
   for (size_t i = 0; i < plan.specs.size() && !over(); ++i) {

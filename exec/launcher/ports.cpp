@@ -69,12 +69,12 @@ std::string owner_of_port(int port) {
   return {};
 }
 
-Status check_port(const Endpoint& endpoint) {
+int why_not_free(const Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(endpoint.port));
   if (endpoint.port == 0 || ::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) != 1) {
-    return ok_status();
+    return 0;
   }
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
@@ -83,7 +83,12 @@ Status check_port(const Endpoint& endpoint) {
   const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   const int why = errno;
   ::close(fd);
-  if (bound) {
+  return bound ? 0 : why;
+}
+
+Status check_port(const Endpoint& endpoint) {
+  const int why = why_not_free(endpoint);
+  if (why == 0) {
     return ok_status();
   }
   if (why == EADDRINUSE) {

@@ -8,7 +8,9 @@
 
 namespace xdc {
 
-// Can this machine listen there now? Port 0 always can. Errors: failed, with the port and its owner ("process 4711 (nginx)") where /proc
+// The errno of listening there now: EADDRINUSE, EADDRNOTAVAIL, ...; 0: it can be done. Port 0 always can.
+int why_not_free(const Endpoint& endpoint);
+// Can this machine listen there now, for a member or the store? Port 0 always can. Errors: failed, with the port and its owner ("process 4711 (nginx)") where /proc
 // tells, or that the address is none of this machine's.
 Status check_port(const Endpoint& endpoint);
 

@@ -46,6 +46,7 @@ const std::vector<Library> kLibraries = {
     {"TUN devices", {"linux/if_tun.h"}, {"exec/emu/"}},
     {"Catch2", {"catch2/", "catch.hpp"}, {"tests/"}},
     {"Google Benchmark", {"benchmark/"}, {"tests/bench/"}},
+    {"prometheus-cpp", {"prometheus/"}, {"exec/metrics/"}},
     {"CLI11", {"CLI/"}, {"tools/"}},
 };
 
