@@ -44,6 +44,20 @@ TEST_CASE("bytes between datacenters are counted on the lines they cross, traffi
   CHECK(v.wan_bytes_per_step() == 150);
 }
 
+TEST_CASE("what comes back on a connection is bytes of the other direction, and no payload") {
+  auto members = example_members();
+  const auto before = assemble(example_facts(), members).value();
+  for (auto& member : members) {
+    for (auto& count : member.traffic) count.returned_bytes = 7;
+  }
+  const auto v = assemble(example_facts(), members).value();
+  // One pair of members speaks in each direction, and one inside.
+  CHECK(v.links[0].bytes == before.links[0].bytes + 7);
+  CHECK(v.links[1].bytes == before.links[1].bytes + 7);
+  CHECK(v.links[0].payload_bytes == before.links[0].payload_bytes);
+  CHECK(v.bound.violated.empty());
+}
+
 TEST_CASE("a route over a third datacenter charges both of its lines") {
   auto facts = example_facts();
   facts.datacenters.emplace_back("wuhan");

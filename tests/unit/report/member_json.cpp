@@ -19,7 +19,7 @@ TEST_CASE("a member's account survives JSON without loss") {
   report.steps[2].loss = std::numeric_limits<double>::quiet_NaN();
   report.steps[3].loss = -std::numeric_limits<double>::infinity();
   report.steps[3].end_ns = std::numeric_limits<int64_t>::max();
-  report.traffic = {{3, 1, 2, 3}, {7, 4, 5, 6}};
+  report.traffic = {{3, 1, 2, 3}, {7, 4, 5, 6, 8}};
   report.rounds_rolled_back = 2;
   report.rounds_exchanged = 9;
   report.samples_lost = 5;
@@ -41,6 +41,7 @@ TEST_CASE("a member's account survives JSON without loss") {
   CHECK(r.evaluations.size() == 2);
   CHECK(r.evaluations[1].accuracy == 0.95);
   CHECK(r.traffic[1].messages == 6);
+  CHECK(r.traffic[1].returned_bytes == 8);
   CHECK(r.wall == report.wall);
   CHECK(r.staleness == report.staleness);
   CHECK(r.applied == report.applied);
