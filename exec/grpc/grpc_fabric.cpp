@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <set>
@@ -16,6 +15,7 @@
 #include "exec/grpc/grpc_communicator.hpp"
 #include "exec/grpc/inbound.hpp"
 #include "exec/grpc/outbound.hpp"
+#include "exec/grpc/process.hpp"
 #include "exec/grpc/registration.hpp"
 #include "exec/grpc/tuning.hpp"
 
@@ -363,21 +363,8 @@ std::string address_key(MemberId member) { return fmt::format("address/{}", memb
 GrpcFabric::GrpcFabric(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GrpcFabric::~GrpcFabric() = default;
 
-namespace {
-
-// gRPC allocates each megabyte that it reads, and we each piece that is kept, and both are freed again soon. The allocator's default is to
-// give that memory back to the system every time, and then every page of the next one is a fault: two thirds of a line's time
-// (tests/bench/allreduce). One arena of gRPC's threads and ours finds it again.
-void keep_freed_memory() {
-  static const bool kept = ::mallopt(M_MMAP_THRESHOLD, kLargestReused) == 1 && ::mallopt(M_TRIM_THRESHOLD, kFreeKeptBytes) == 1 &&
-                           ::mallopt(M_TOP_PAD, kHeapStepBytes) == 1 && ::mallopt(M_ARENA_MAX, 1) == 1;
-  XDC_CHECK_MSG(kept, "the allocator takes none of its settings");
-}
-
-}  // namespace
-
 Result<std::unique_ptr<GrpcFabric>> GrpcFabric::start(Options options, const SteadyClock& clock, Store& store, Deadline deadline) {
-  keep_freed_memory();
+  settle_process();
   auto impl = std::make_unique<Impl>(std::move(options), clock, store);
   XDC_TRY(impl->start(deadline));
   return std::unique_ptr<GrpcFabric>(new GrpcFabric(std::move(impl)));
