@@ -1,8 +1,11 @@
 #include "tools/checkpoint_options.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -31,6 +34,18 @@ Status can_be_saved(const RunSpec& spec) {
                     spec.variant)};
   }
   return ok_status();
+}
+
+// What exists of the directory can be written, so that a run does not find out when it first saves. Makes nothing.
+Status can_be_written(const std::string& directory) {
+  std::error_code error;
+  fs::path there = fs::absolute(directory, error).lexically_normal();
+  while (!error && !fs::exists(there, error) && !error && there.has_relative_path()) there = there.parent_path();
+  std::string why = error ? error.message() : "";
+  if (why.empty() && !fs::is_directory(there, error)) why = fmt::format("{} is not a directory", there.native());
+  if (why.empty() && ::access(there.c_str(), R_OK | W_OK | X_OK) != 0) why = fmt::format("{}: {}", there.native(), std::strerror(errno));
+  if (why.empty()) return ok_status();
+  return Error{ErrorCode::invalid, fmt::format("--checkpoint: {} cannot be written: {}", directory, why)};
 }
 
 Status check_contents(const std::string& directory, bool resume, const RunSpec& spec) {
@@ -90,6 +105,7 @@ Status check_checkpoint_options(const std::string& directory, bool resume, const
                                "with --variant",
                                other->second, spec.variant, own)};
     }
+    XDC_TRY(can_be_written(own));
     if (first_is_here) XDC_TRY(check_contents(own, resume, spec));
   }
   return ok_status();

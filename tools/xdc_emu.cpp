@@ -11,6 +11,7 @@
 
 #include "core/base/quantity.hpp"
 #include "exec/emu/emulated_wan.hpp"
+#include "tools/command_line.hpp"
 #include "tools/program.hpp"
 
 namespace xdc {
@@ -48,7 +49,7 @@ Result<std::vector<Command>> read_commands(const Options& options, const Topolog
     const auto colon = text.find(':');
     const std::string name = text.substr(0, colon);
     const int datacenter = colon == std::string::npos ? -1 : topology.datacenter_index(name);
-    if (datacenter < 0) {
+    if (datacenter < 0 || text.find_first_not_of(" \t\n", colon + 1) == std::string::npos) {
       std::vector<std::string> names;
       for (const auto& known : topology.datacenters) names.push_back(known.name);
       return Error{ErrorCode::invalid,
@@ -183,9 +184,10 @@ int main(int argc, char** argv) {
       ->type_name("'DATACENTER: COMMAND'")
       ->allow_extra_args(false);
   app.add_option("--queue", options.queue, "what waits longer before a line is dropped (default: 50 ms)")->type_name("TIME");
-  app.add_option("--seed", options.seed, "of random loss")->type_name("N");
+  app.add_option("--seed", options.seed, "of random loss")->type_name("N")->check(xdc::whole_number());
   app.add_option("--json", options.json, "write what was imposed as JSON")->type_name("FILE");
   app.add_flag("--version", options.version, "print the version");
+  xdc::refuse_empty_values(app, {"--queue", "--json"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -15,6 +15,7 @@
 #include "exec/launcher/rank_process.hpp"
 #include "exec/metrics/metrics_server.hpp"
 #include "tools/checkpoint_options.hpp"
+#include "tools/command_line.hpp"
 #include "tools/computing.hpp"
 #include "tools/list_members.hpp"
 #include "tools/program.hpp"
@@ -64,7 +65,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--metrics", options.metrics,
                  "serve /metrics for Prometheus here while it runs; on the loopback unless an address is given")
       ->type_name("[ADDR:]PORT");
-  app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(whole_number());
   app.add_option("--device", options.device, "what ranks train on: cpu or cuda (default: what the topology's devices are)")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}));
@@ -81,11 +82,10 @@ void declare(CLI::App& app, Options& options) {
                  "save each variant in a directory of its own below this one: as [checkpoint] says, at the end, and when asked to stop")
       ->type_name("DIR");
   app.add_flag("--resume", options.resume, "go on from the newest intact checkpoint in --checkpoint DIR");
-  app.add_option("--evaluate", options.evaluate,
-                 "score a checkpoint on the scenario's held-out set, and run nothing (DIR/VARIANT[/step-...])")
-      ->type_name("DIR")
-      ->excludes("--checkpoint")
-      ->excludes("--resume");
+  auto* evaluate = app.add_option("--evaluate", options.evaluate,
+                                  "score a checkpoint on the scenario's held-out set, and run nothing (DIR/VARIANT[/step-...])");
+  evaluate->type_name("DIR");
+  for (const char* other : {"--checkpoint", "--resume", "--json", "--events", "--metrics"}) evaluate->excludes(other);
   app.add_option("--under", options.under, "run each rank here under this command: \"valgrind\", \"numactl --cpunodebind=0\"")
       ->type_name("COMMAND");
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
@@ -99,6 +99,7 @@ void declare(CLI::App& app, Options& options) {
       ->needs(members);
   app.add_flag("--version", options.version, "print the version");
   app.add_option(kRankOption, options.rank)->group("");
+  refuse_empty_values(app, {"--json", "--events", "--metrics", "--checkpoint", "--evaluate", "--under", "--list-members"});
 }
 
 int fail(ExitCode code, const Error& error) {
@@ -211,6 +212,8 @@ Result<std::unique_ptr<MetricsServer>> serve_metrics(const std::string& where) {
 }
 
 int run_all(const Options& options, const Request& request, const std::vector<Placement>& placements, const Plan& plan) {
+  const Status own = check_output_paths({{"--json", options.json}, {"--events", options.events}});
+  if (!own.ok()) return fail(kBadInput, own.error());
   std::optional<OutputFile> json;
   if (!options.json.empty()) {
     auto opened = OutputFile::open(options.json);
@@ -219,8 +222,7 @@ int run_all(const Options& options, const Request& request, const std::vector<Pl
   }
   std::optional<EventFile> events;
   if (!options.events.empty()) {
-    auto opened = options.events == "-" ? Result<EventFile>(Error{ErrorCode::invalid, "wants a file: stdout is for the table"})
-                                        : EventFile::open(options.events);
+    auto opened = EventFile::open(options.events);
     if (!opened.ok()) return fail(kBadInput, with_context(opened.error(), "--events"));
     events.emplace(std::move(opened).value());
   }

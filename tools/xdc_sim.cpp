@@ -11,6 +11,7 @@
 #include "core/report/table.hpp"
 #include "core/report/timeline.hpp"
 #include "sim/engine.hpp"
+#include "tools/command_line.hpp"
 #include "tools/program.hpp"
 #include "tools/run_variants.hpp"
 
@@ -54,11 +55,12 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--expand", options.expand,
                "phantom runs: simulate every rank by itself, also those that nothing tells apart (same results, more time and memory)");
   app.add_option("--jobs", options.jobs, "variants at a time (default: number of cores)")->type_name("N")->check(CLI::Range(1, 1024));
-  app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "override the scenario's seed")->type_name("N")->check(whole_number());
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
   app.add_flag("--version", options.version, "print the version");
+  refuse_empty_values(app, {"--json", "--events", "--trace"});
 }
 
 int cores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
@@ -129,8 +131,7 @@ Status open_output(const std::string& option, const std::string& path, std::opti
 }
 
 Status open_outputs(const Options& options, Outputs& outputs) {
-  if (options.trace == "-") return Error{ErrorCode::invalid, "--trace: wants a file: stdout is for the table"};
-  if (options.events == "-") return Error{ErrorCode::invalid, "--events: wants a file: stdout is for the table"};
+  XDC_TRY(check_output_paths({{"--json", options.json}, {"--events", options.events}, {"--trace", options.trace}}));
   XDC_TRY(open_output("--json", options.json, outputs.json));
   XDC_TRY(open_output("--events", options.events, outputs.events));
   return open_output("--trace", options.trace, outputs.trace);

@@ -249,7 +249,10 @@ TEST_CASE("options that are none are refused") {
   CHECK_THAT(refused({workspace.scenario(), "another.toml"}), Contains("another.toml"));
   CHECK_THAT(refused({workspace.scenario(), "--jobs", "0"}), Contains("--jobs"));
   CHECK_THAT(refused({workspace.scenario(), "--jobs", "many"}), Contains("--jobs"));
-  CHECK_THAT(refused({workspace.scenario(), "--seed", "-1"}), Contains("--seed"));
+  for (const std::string seed : {"-1", "1.5", "x", "99999999999999999999"}) {
+    CHECK_THAT(refused({workspace.scenario(), "--seed", seed}),
+               Contains("--seed: \"" + seed + "\" is not a whole number between 0 and 9223372036854775807"));
+  }
   CHECK_THAT(refused({workspace.scenario(), "--variant", "rign"}), Contains("did you mean \"ring\"?"));
   CHECK_THAT(refused({workspace.scenario(), "--set", "nonsense"}), Contains("write KEY=VALUE"));
   CHECK_THAT(refused({workspace.scenario(), "--set", "train.bukcet=1 MB"}), Contains("--set train.bukcet=1 MB: train.bukcet: unknown key"));

@@ -162,6 +162,26 @@ TEST_CASE("a file for events that cannot be written is refused before anything r
   CHECK(simulate(few_steps({"--events", folder.file("e"), "--check"})) == 2);
 }
 
+TEST_CASE("a file that two options name, or an option with an empty value, is refused before anything runs", "[cli]") {
+  const Folder folder;
+  const std::string file = folder.file("both"), again = folder.file("./both");
+  for (const auto& [arguments, why] :
+       {std::pair(std::vector<std::string>{"--json", file, "--events", again}, "--events: " + again + " is the file of --json already"),
+        std::pair(std::vector<std::string>{"--json", "", "--events", file}, std::string("--json: is empty")),
+        std::pair(std::vector<std::string>{"--events", ""}, std::string("--events: is empty"))}) {
+    std::string err;
+    CHECK(simulate(few_steps(arguments), &err) == 2);
+    CHECK_THAT(err, Catch::Contains(why));
+    Program program(folder, few_steps(arguments));
+    const auto exit = program.wait(kLong);
+    REQUIRE(exit);
+    CHECK(exit->code == 2);
+    CHECK_THAT(program.err(), Catch::Contains(why));
+    CHECK_FALSE(std::filesystem::exists(file));
+  }
+  CHECK(simulate(few_steps({"--json", "/dev/null", "--events", "/dev/null"})) == 0);
+}
+
 TEST_CASE("a disk that fills up under the events ends them with a warning, and the run goes on", "[cli]") {
   const Folder folder;
   Program program(folder, few_steps({"--events", "/dev/full"}));

@@ -1,6 +1,7 @@
 // Does a run that was ended, killed or robbed of its files go on as if nothing had been? Digests are held against xdc-sim's.
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -176,6 +177,45 @@ TEST_CASE("what cannot be resumed is refused with the reason, before anything st
   CHECK_THAT(refused({"--checkpoint", folder.file("saved")}), Contains("--resume"));
   CHECK_THAT(refused({"--checkpoint", folder.file("saved"), "--resume", "--seed", "6"}), Contains("seed"));
   CHECK_THAT(refused({"--checkpoint", folder.file("saved"), "--resume", "--set", "model.kind=linear"}), Contains("model"));
+}
+
+TEST_CASE("a place where no checkpoint can be saved is refused before anything starts", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  const std::string file = folder.file("file");
+  std::ofstream(file) << "no directory";
+  for (const auto& directory : {file, folder.file("file/below")}) {
+    for (const bool resume : {false, true}) {
+      std::vector<std::string> arguments{"--variant", "momentum", "--checkpoint", directory};
+      if (resume) arguments.emplace_back("--resume");
+      const auto ended = run(folder, arguments);
+      CHECK(ended.code == 2);
+      CHECK_THAT(ended.err, Catch::Contains("--checkpoint: " + directory) && Catch::Contains(file + " is not a directory"));
+    }
+  }
+  if (::geteuid() == 0) return;  // may write anywhere
+  fs::create_directory(folder.file("shut"));
+  fs::permissions(folder.file("shut"), fs::perms::owner_read | fs::perms::owner_exec);
+  const auto ended = run(folder, {"--variant", "momentum", "--checkpoint", folder.file("shut")});
+  CHECK(ended.code == 2);
+  CHECK_THAT(ended.err, Catch::Contains(folder.file("shut") + ": Permission denied"));
+}
+
+TEST_CASE("what an empty --checkpoint, or --evaluate with a report, asks for is refused, not left out", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  const auto refused = [&](const std::vector<std::string>& arguments) {
+    const auto ended = run(folder, arguments);
+    CHECK(ended.code == 2);
+    return ended.err;
+  };
+  for (const std::string option : {"--checkpoint", "--evaluate", "--metrics", "--under"}) {
+    CHECK_THAT(refused({option, ""}), Catch::Contains(option + ": is empty"));
+  }
+  for (const std::string option : {"--json", "--events", "--metrics"}) {
+    const auto err = refused({"--evaluate", folder.file("saved"), option, "9"});
+    CHECK_THAT(err, Catch::Contains(option) && Catch::Contains("--evaluate"));
+  }
 }
 
 }  // namespace xdc::cli
