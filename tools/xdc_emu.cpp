@@ -1,4 +1,5 @@
 // xdc-emu: the lines of a topology on this machine, between network namespaces. A thin main: lines up, commands in, account out.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "core/base/quantity.hpp"
@@ -71,32 +73,70 @@ pid_t start(const NetworkNamespace& where, const std::string& command, const sig
   ::_exit(127);
 }
 
-// True: all commands ended well.
+// Kills what is left of these process groups when this process has ended, however: what a shell started gets no signal of its parent's
+// death. A process of its own that waits for the end of a pipe whose other end this one alone has.
+class Guard {
+ public:
+  explicit Guard(const std::vector<pid_t>& groups) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::setpgid(0, 0);  // a terminal's Ctrl-C is not for it
+      ::close(ends[1]);
+      char none = 0;
+      while (::read(ends[0], &none, 1) < 0 && errno == EINTR) {
+      }
+      for (const pid_t group : groups) {
+        if (group > 0) ::kill(-group, SIGKILL);
+      }
+      ::_exit(0);
+    }
+    ::close(ends[0]);
+    alive_ = ends[1];
+  }
+  ~Guard() {
+    if (alive_ >= 0) ::close(alive_);
+    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  pid_t pid_ = -1;
+  int alive_ = -1;
+};
+
+// True: all commands ended well. What they left running ends with them.
 bool run_commands(const EmulatedWan& wan, const std::vector<Command>& commands, int signals, const sigset_t& mask) {
   std::vector<pid_t> running;
   for (const Command& command : commands) running.push_back(start(wan.datacenter(command.datacenter), command.text, mask));
+  const Guard guard(running);
   size_t left = running.size();
-  bool fine = true;
+  bool fine = true, asked = false;
   while (left > 0) {
     signalfd_siginfo info{};
     if (::read(signals, &info, sizeof info) != sizeof info) continue;
     if (info.ssi_signo != SIGCHLD) {
       for (const pid_t pid : running) {
-        if (pid > 0) ::kill(-pid, SIGTERM);
+        if (pid > 0) ::kill(-pid, asked ? SIGKILL : SIGTERM);
       }
+      asked = true;  // what does not listen is killed by a second signal
       fine = false;
       continue;
     }
     for (size_t i = 0; i < running.size(); ++i) {
-      int status = 0;
-      if (running[i] <= 0 || ::waitpid(running[i], &status, WNOHANG) != running[i]) continue;
+      // It stays to be waited for, so that its number names no other group while the guard knows it.
+      siginfo_t ended{};
+      if (running[i] <= 0 || ::waitid(P_PID, static_cast<id_t>(running[i]), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) continue;
+      if (ended.si_pid != running[i]) continue;
       running[i] = 0;
       --left;
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+      if (ended.si_code == CLD_EXITED && ended.si_status == 0) continue;
       fine = false;
       fmt::print(stderr, "xdc-emu: `{}` {}\n", commands[i].text,
-                 WIFEXITED(status) ? fmt::format("ended with exit code {}", WEXITSTATUS(status))
-                                   : fmt::format("was killed by signal {}", WTERMSIG(status)));
+                 ended.si_code == CLD_EXITED ? fmt::format("ended with exit code {}", ended.si_status)
+                                             : fmt::format("was killed by signal {}", ended.si_status));
     }
   }
   return fine;
@@ -156,7 +196,7 @@ int emulate(const Options& options) {
   ::sigprocmask(SIG_BLOCK, &heard, &before);  // before there is a second thread
   const int signals = ::signalfd(-1, &heard, SFD_CLOEXEC);
   auto wan = EmulatedWan::start(topology.value(), {options.seed, queue.value(), {}});
-  if (!wan.ok()) return fail(kRunFailed, wan.error().message);
+  if (!wan.ok()) return fail(wan.error().code == ErrorCode::invalid ? kBadInput : kRunFailed, wan.error().message);
   bool fine = true;
   if (commands.value().empty()) {
     wait_for_people(*wan.value(), topology.value(), signals);

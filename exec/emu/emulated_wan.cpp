@@ -152,11 +152,12 @@ std::string EmulatedWan::address(int datacenter, int node) { return fmt::format(
 
 Result<std::unique_ptr<EmulatedWan>> EmulatedWan::start(const Topology& topology, const Options& options) {
   const auto& datacenters = topology.datacenters;
-  const bool fits = static_cast<int>(datacenters.size()) <= kMost &&
-                    std::all_of(datacenters.begin(), datacenters.end(), [](const auto& datacenter) { return datacenter.nodes <= kMost; });
-  if (!fits) {
-    return Error{ErrorCode::unsupported,
-                 fmt::format("{}: at most {} datacenters of {} nodes can be emulated", topology.path, kMost, kMost)};
+  const auto big = std::find_if(datacenters.begin(), datacenters.end(), [](const auto& datacenter) { return datacenter.nodes > kMost; });
+  if (big != datacenters.end() || datacenters.size() > static_cast<size_t>(kMost)) {
+    return Error{ErrorCode::invalid,
+                 fmt::format("{}: at most {} datacenters of {} nodes can be emulated, and {}", topology.path, kMost, kMost,
+                             big == datacenters.end() ? fmt::format("there are {}", datacenters.size())
+                                                      : fmt::format("{} has {} nodes", big->name, big->nodes))};
   }
   std::vector<NetworkNamespace> spaces;
   std::vector<Tun> tuns;
