@@ -37,9 +37,9 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-class Rank {
+class SavingRank {
  public:
-  Rank(const fs::path& folder, int64_t elements) : path_(folder / "saved"), storage_(path_), checkpoints_(storage_) {
+  SavingRank(const fs::path& folder, int64_t elements) : path_(folder / "saved"), storage_(path_), checkpoints_(storage_) {
     stream_ = device_.make_stream("bench");
     buffer_ = device_.allocate(Space::device, static_cast<size_t>(elements) * sizeof(float)).value();
     tensor_ = Tensor::flat(buffer_->bytes(), DType::f32, elements);
@@ -50,9 +50,9 @@ class Rank {
     for (int64_t i = 0; i < elements; ++i) values[i] = random.uniform_float();
     device_.copy(stream_, buffer_->bytes(), staging->bytes());
   }
-  ~Rank() { fs::remove_all(path_); }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
+  ~SavingRank() { fs::remove_all(path_); }
+  SavingRank(const SavingRank&) = delete;
+  SavingRank& operator=(const SavingRank&) = delete;
 
   void save() {
     Manifest manifest;
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   const double mb = static_cast<double>(mib << 20) / 1e6;
   std::vector<double> ours, theirs, small, syncs;
   {
-    Rank rank(folder, (mib << 20) / 4);
+    SavingRank rank(folder, (mib << 20) / 4);
     for (int run = 0; run <= runs; ++run) {
       const double saved = seconds_of([&] { rank.save(); });
       rank.forget();
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
       if (run > 0) ours.push_back(saved), theirs.push_back(copied);
     }
   }
-  Rank rank(folder, 10'000);
+  SavingRank rank(folder, 10'000);
   for (int run = 0; run <= 5 * runs; ++run) {
     const double saved = seconds_of([&] { rank.save(); });
     rank.forget();
