@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "exec/launcher/ports.hpp"
 
@@ -52,11 +54,17 @@ auto& family(Builder builder, prometheus::Registry& registry, const char* name, 
   return builder.Name(name).Help(help).Register(registry);
 }
 
+// A connection on which nothing is asked keeps the one thread for the time-out: with the server's own 30 s, Prometheus would give up
+// scraping.
+std::vector<std::string> server_options(const Endpoint& endpoint) {
+  return {"listening_ports", to_string(endpoint), "num_threads", "1", "request_timeout_ms", "1000"};
+}
+
 }  // namespace
 
 class MetricsServer::Impl {
  public:
-  explicit Impl(const Endpoint& endpoint) : exposer_(to_string(endpoint), 1), host_(endpoint.host) {
+  explicit Impl(const Endpoint& endpoint) : exposer_(server_options(endpoint)), host_(endpoint.host) {
     exposer_.RegisterCollectable(registry_);
   }
 

@@ -38,6 +38,14 @@ std::string http_get(int port, const std::string& path) {
   return answer;
 }
 
+int silent_client(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in to = loopback(port);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
 int listening_socket(int& port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at = loopback(0);

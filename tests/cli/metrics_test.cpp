@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/cli/http.hpp"
 #include "tests/cli/xdc_run_program.hpp"
@@ -127,6 +129,19 @@ TEST_CASE("metrics are served while the run goes on, and rise with it", "[cli]")
   CHECK(eventually(kLong, [&] { return sum_of("xdc_steps_total") > steps && sum_of("xdc_step_seconds_count") > steps; }));
   CHECK(eventually(kLong, [&] { return sum_of("xdc_wan_payload_bytes_total") > 0; }));
   CHECK(sum_of("xdc_wan_wire_bytes_total") > sum_of("xdc_wan_payload_bytes_total") * 0.5);
+}
+
+TEST_CASE("a client that connects and says nothing does not keep others from the metrics", "[cli]") {
+  const Watched run;
+  const int silent = silent_client(run.port());
+  REQUIRE(silent >= 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it has the server's thread
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string text = run.metrics();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  ::close(silent);
+  CHECK(text.starts_with("HTTP/1.1 200 OK"));
+  CHECK(took.count() < 10);  // Prometheus' scrape_timeout; the server's own patience would be 30
 }
 
 TEST_CASE("a port for metrics that is taken, or is none, is refused before anything runs", "[cli]") {
