@@ -42,7 +42,7 @@ struct Options {
 };
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done, 1 an expectation of the scenario failed, 2 bad input, 3 the run failed or was interrupted.\n"
+    "Exit codes: 0 done, 1 an expectation of the scenario failed, 2 bad input, 3 the run failed, or a second signal ended it.\n"
     "Examples:\n"
     "  xdc-run scenarios/quickstart.toml\n"
     "  xdc-run scenarios/quickstart.toml --datacenter office      # and on another machine --datacenter branch\n"

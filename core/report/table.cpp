@@ -296,7 +296,10 @@ std::string remarks(const RunReport& report, const Pen& pen) {
     const auto name = shortened_to(variant.name, kNameWidth);
     if (!variant.error.empty()) out += fmt::format("{} {}\n", pen(Ink::bad, name + " did not finish:"), variant.error);
     for (const auto& violated : variant.bound.violated) out += fmt::format("{} {}\n", pen(Ink::bad, name + ": bound violated:"), violated);
-    if (variant.resumed_at) {
+    if (variant.resumed_at && variant.steps == 0 && !variant.stopped) {
+      out += fmt::format("{}: resumed at step {}, where train.stop had been reached: no step was made; a later stop goes on\n", name,
+                         *variant.resumed_at);
+    } else if (variant.resumed_at) {
       out += fmt::format("{}: resumed at step {}; steps, times and bytes are those made since\n", name, *variant.resumed_at);
     }
     if (variant.stopped) out += fmt::format("{}: ended before its end, because it was asked to\n", name);

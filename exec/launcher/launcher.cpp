@@ -289,7 +289,10 @@ class Launch {
       }
       XDC_TRY(entry.status());
       if (!entry.value()) {
-        return Error{ErrorCode::failed, fmt::format("{} ended without a report", spec_.cluster().describe(member.id))};
+        return Error{ErrorCode::failed, fmt::format("{} ended without a report{}", spec_.cluster().describe(member.id),
+                                                    options_.under.empty() ? ""
+                                                                           : fmt::format(": does \"{}\" run the command that follows it?",
+                                                                                         fmt::join(options_.under, " ")))};
       }
       XDC_TRY_ASSIGN(auto report, member_report_from_json(entry.value()->value));
       if (!report.error.empty() && !failed()) {

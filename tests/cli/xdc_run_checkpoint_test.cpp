@@ -65,6 +65,19 @@ TEST_CASE("what is resumed ends with the bits of a run that was never interrupte
   for (const auto& variant : report.at("variants")) CHECK(variant.at("resumed_at") == 12);
 }
 
+TEST_CASE("what is resumed at its stop makes no step, and says so", "[cli]") {
+  const Folder folder;
+  write_scenario(folder);
+  const std::vector<std::string> words{"--variant", "momentum", "--checkpoint", folder.file("saved"), "--set", steps(6)};
+  REQUIRE(run(folder, words).code == 0);
+  auto again = words;
+  again.emplace_back("--resume");
+  const auto ended = run(folder, again);
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("momentum: resumed at step 6, where train.stop had been reached: no step was made"));
+}
+
 TEST_CASE("a damaged checkpoint is named, and the newest intact one is taken", "[cli]") {
   const Folder folder;
   write_scenario(folder);

@@ -180,6 +180,8 @@ TEST_CASE("ranks run under another command where that was asked for, and train t
 
   REQUIRE(run(folder, quickstart({"--under", "no-such-command"}), &out, &err).code == 3);
   CHECK_THAT(err, Catch::Contains("no-such-command"));
+  REQUIRE(run(folder, quickstart({"--under", "true"}), &out, &err).code == 3);
+  CHECK_THAT(err, Catch::Contains("does \"true\" run the command that follows it?"));
 }
 
 TEST_CASE("an expectation that is not met is exit code 1", "[cli]") {
