@@ -38,15 +38,6 @@ std::vector<std::string> few_steps(std::vector<std::string> more) {
   return arguments;
 }
 
-void run(const std::vector<std::string>& arguments) {
-  const Folder folder;
-  Program program(folder, arguments);
-  const auto exit = program.wait(kLong);
-  INFO(program.err());
-  REQUIRE(exit);
-  REQUIRE(exit->code == 0);
-}
-
 int simulate(const std::vector<std::string>& arguments, std::string* err = nullptr) {
   const Folder folder;
   std::string command = XDC_SIM;
@@ -83,7 +74,7 @@ std::set<std::string> keys_of(const Json& event) {
 
 TEST_CASE("the simulator and the real run tell the same events with the same losses, times aside", "[cli]") {
   const Folder folder;
-  run(few_steps({"--events", folder.file("run.jsonl")}));
+  output_of(few_steps({"--events", folder.file("run.jsonl")}), kLong);
   REQUIRE(simulate(few_steps({"--events", folder.file("sim.jsonl"), "--json", folder.file("sim.json")})) == 0);
   const auto real = events_of(folder.file("run.jsonl")), simulated = events_of(folder.file("sim.jsonl"));
   CHECK(told(real) == told(simulated));
@@ -133,7 +124,7 @@ TEST_CASE("in a phantom run every rank tells its steps without a loss, also one 
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   };
-  run(with("run.jsonl", {"--rehearse-without-waiting"}));
+  output_of(with("run.jsonl", {"--rehearse-without-waiting"}), kLong);
   REQUIRE(simulate(with("sim.jsonl", {})) == 0);
   REQUIRE(simulate(with("expanded.jsonl", {"--expand"})) == 0);
   const auto real = events_of(folder.file("run.jsonl"));

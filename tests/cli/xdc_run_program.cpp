@@ -106,6 +106,16 @@ std::vector<pid_t> Program::ranks() const {
   return children;
 }
 
+std::string output_of(const std::vector<std::string>& arguments, double seconds) {
+  const Folder folder;
+  Program program(folder, arguments);
+  const auto exit = program.wait(seconds);
+  INFO(program.err());
+  REQUIRE(exit);
+  REQUIRE(exit->code == 0);
+  return program.out();
+}
+
 bool eventually(double seconds, const std::function<bool()>& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!holds()) {

@@ -56,6 +56,9 @@ class Program {
   bool ended_ = false;
 };
 
+// Runs xdc-run in a folder of its own to an end that must be good within `seconds`: what it printed on stdout.
+std::string output_of(const std::vector<std::string>& arguments, double seconds);
+
 // Until it holds, or false after so many seconds.
 bool eventually(double seconds, const std::function<bool()>& holds);
 bool is_alive(pid_t pid);

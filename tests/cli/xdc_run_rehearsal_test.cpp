@@ -25,15 +25,7 @@ std::vector<std::string> phantom(std::vector<std::string> more) {
   return arguments;
 }
 
-Json rehearse(const std::vector<std::string>& arguments) {
-  const Folder folder;
-  Program program(folder, arguments);
-  const auto exit = program.wait(kLong);
-  INFO(program.err());
-  REQUIRE(exit);
-  REQUIRE(exit->code == 0);
-  return Json::parse(program.out());
-}
+Json rehearse(const std::vector<std::string>& arguments) { return Json::parse(output_of(arguments, kLong)); }
 
 Json simulate(const std::vector<std::string>& arguments) {
   const Folder folder;
