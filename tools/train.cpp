@@ -9,6 +9,7 @@
 
 #include "core/rank_main/variant_facts.hpp"
 #include "core/report/table.hpp"
+#include "exec/emu/emulated_wan.hpp"
 #include "exec/host/steady_clock.hpp"
 #include "exec/launcher/event_file.hpp"
 #include "exec/launcher/fingerprint.hpp"
@@ -58,6 +59,7 @@ struct Running {
   ProgressBar& bar;
   int events = -1;
   MetricsServer* metrics = nullptr;
+  std::vector<int> networks;  // of the emulated datacenters
   size_t variants = 0;
   bool interrupted = false;  // a signal was not waited for
   bool stopped = false;      // a signal ended a variant in good order
@@ -81,7 +83,7 @@ VariantReport run_variant(Running& running, const RunSpec& spec, const Placement
                                 },
                                 static_cast<int>(index), placement, running.facts,
                                 request.allow_mismatch ? request.allow_mismatch->value : std::vector<std::string>{}, running.events,
-                                CLI::detail::split_up(running.options.under)});
+                                CLI::detail::split_up(running.options.under), running.networks});
   const auto report = launched.ok() ? assemble(facts, launched.value().reports) : Result<VariantReport>(launched.error());
   VariantReport out = report.ok() ? report.value() : failed_variant(facts, report.error().message);
   if (!report.ok()) {
@@ -121,6 +123,25 @@ Result<std::unique_ptr<MetricsServer>> serve_metrics(const std::string& where) {
   return opened;
 }
 
+Result<std::unique_ptr<EmulatedWan>> emulate(const TrainingOptions& options, const RunSpec& spec) {
+  if (!options.emulates_wan) return std::unique_ptr<EmulatedWan>();
+  EmulatedWan::Options settings;
+  settings.seed = spec.seed;
+  auto wan = EmulatedWan::start(spec.topology, settings);
+  return wan.ok() ? std::move(wan) : Result<std::unique_ptr<EmulatedWan>>(with_context(wan.error(), "--emulate-wan"));
+}
+
+// The store stands at the first member's host, so it is opened in that one's network.
+Result<std::unique_ptr<Session>> open_session(const EmulatedWan* wan, const RunSpec& spec, const Placement& placement, Duration patience) {
+  if (wan == nullptr) return Session::open(placement, patience);
+  std::unique_ptr<Session> session;
+  XDC_TRY(wan->datacenter(spec.cluster().members.front().datacenter).within([&]() -> Status {
+    XDC_TRY_ASSIGN(session, Session::open(placement, patience));
+    return ok_status();
+  }));
+  return session;
+}
+
 }  // namespace
 
 int train(const TrainingOptions& options, const Request& request, const std::vector<Placement>& placements, const Plan& plan) {
@@ -152,14 +173,20 @@ int train(const TrainingOptions& options, const Request& request, const std::vec
   auto facts = fingerprint(plan, !options.without_waiting);
   if (!facts.ok()) return fail(kRunFailed, facts.error());
   const Duration patience = request.start_timeout ? request.start_timeout->value : plan.specs.front().start_timeout;
-  auto session = Session::open(placements.front(), patience);
+  auto emulated = emulate(options, plan.specs.front());
+  if (!emulated.ok()) return fail(emulated.error().code == ErrorCode::invalid ? kBadInput : kRunFailed, emulated.error());
+  const EmulatedWan* wan = emulated.value().get();
+  auto session = open_session(wan, plan.specs.front(), placements.front(), patience);
   if (!session.ok()) return fail(session.error().code == ErrorCode::invalid ? kBadInput : kRunFailed, session.error());
   RunReport report = report_head("xdc-run", plan);
   report.cost_profile_charged = is_rehearsal(plan.specs.front());
   if (is_rehearsal(plan.specs.front())) report.rehearsal_waits = !options.without_waiting;
   ProgressBar bar;
-  Running running{options,       request,          *session.value(), std::move(facts).value(), bar, events ? events->fd() : -1,
-                  metrics.get(), plan.specs.size()};
+  Running running{options,       request, *session.value(), std::move(facts).value(), bar, events ? events->fd() : -1,
+                  metrics.get(), {},      plan.specs.size()};
+  for (size_t i = 0; wan != nullptr && i < plan.specs.front().topology.datacenters.size(); ++i) {
+    running.networks.push_back(wan->datacenter(static_cast<int>(i)).fd());
+  }
   // After a failure launchers on several machines may no longer agree on what is next.
   const auto over = [&] { return running.interrupted || running.stopped || (running.failed && !session.value()->alone()); };
   for (size_t i = 0; i < plan.specs.size() && !over(); ++i) {
@@ -167,6 +194,7 @@ int train(const TrainingOptions& options, const Request& request, const std::vec
   }
   session.value()->farewell();
   bar.clear();
+  if (wan != nullptr) fmt::print(stderr, "{}", describe(wan->account()));
   const auto done = report.variants.size();
   if (running.interrupted) {
     return fail(kRunFailed, {ErrorCode::aborted, fmt::format("interrupted: {} of {} variants were done", done - 1, plan.specs.size())});

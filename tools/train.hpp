@@ -18,6 +18,7 @@ struct TrainingOptions {
   std::string checkpoint, under;      // a directory; a command that runs each rank
   bool resume = false;
   bool without_waiting = false;  // in a rehearsal
+  bool emulates_wan = false;     // with `placements` at EmulatedWan's addresses
 };
 
 // `placements`: where each variant's members are. Returns the exit code; says on stderr why it is not 0. By the main thread, while the

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "exec/cuda/summary.hpp"
+#include "exec/emu/emulated_wan.hpp"
 #include "exec/launcher/doctor.hpp"
 #include "exec/launcher/fingerprint.hpp"
 #include "exec/launcher/rank_process.hpp"
@@ -78,6 +79,11 @@ void declare(CLI::App& app, Options& options) {
   for (const char* other : {"--checkpoint", "--resume", "--json", "--events", "--metrics"}) evaluate->excludes(other);
   app.add_option("--under", options.under, "run each rank here under this command: \"valgrind\", \"numactl --cpunodebind=0\"")
       ->type_name("COMMAND");
+  auto* emulate =
+      app.add_flag("--emulate-wan", options.emulates_wan,
+                   "start everyone here, each datacenter in a network of its own, joined by lines that are as the topology says "
+                   "(root)");
+  for (const char* other : {"--evaluate", "--explain-env", "--doctor"}) emulate->excludes(other);
   app.add_flag("--validate", options.validate_only, "check scenario, topology and data, print the plan, run nothing");
   app.add_flag("--list-devices", options.list_devices, "print the built-in devices and where their figures are from");
   app.add_flag("--list-profiles", options.list_profiles, "print the built-in cost profiles and where their figures are from");
@@ -104,6 +110,29 @@ int run_rank(const Options& options, const Plan& plan) {
     rank.value().checkpoint_directory = checkpoint_directory(options.checkpoint, plan.specs.front());
   }
   return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
+}
+
+// Everyone is here, at the addresses of the emulated networks.
+Status place_in_emulated_networks(Request& request, const Topology& topology) {
+  const auto refuse = [](const std::string& from) -> Status {
+    return Error{ErrorCode::invalid, fmt::format("--emulate-wan starts everyone here, in networks of its own, and {} says otherwise: "
+                                                 "remove one of them",
+                                                 from)};
+  };
+  if (request.datacenter) return refuse(request.datacenter->from);
+  if (request.node) return refuse(request.node->from);
+  if (request.rank) return refuse(request.rank->from);
+  if (request.paddle.self) return refuse(request.paddle.self->from);
+  if (request.hosts) return refuse(request.hosts->from);
+  if (request.store) return refuse(request.store->from);
+  request.emulated = true;
+  request.hosts.emplace();
+  request.hosts->from = "--emulate-wan";
+  for (size_t i = 0; i < topology.datacenters.size(); ++i) {
+    auto& hosts = request.hosts->value[topology.datacenters[i].name];
+    for (int node = 0; node < topology.datacenters[i].nodes; ++node) hosts.push_back(EmulatedWan::address(static_cast<int>(i), node));
+  }
+  return ok_status();
 }
 
 // Where each variant's members are.
@@ -191,8 +220,12 @@ int dispatch(Options& options) {
     if (!scored.ok()) return fail(kBadInput, scored.error());
     return print(stdout, scored.value()).ok() ? kDone : kRunFailed;
   }
-  const auto request = read_environment(options.settings, relevant_variables());
+  auto request = read_environment(options.settings, relevant_variables());
   if (!request.ok()) return fail(kBadInput, request.error());
+  if (options.emulates_wan) {
+    const Status placed = place_in_emulated_networks(request.value(), plan->specs.front().topology);
+    if (!placed.ok()) return fail(kBadInput, placed.error());
+  }
   const auto placements = place_all(request.value(), *plan);
   if (!placements.ok()) return fail(kBadInput, placements.error());
   if (request.value().allow_mismatch) {
@@ -207,8 +240,13 @@ int dispatch(Options& options) {
                                 : choose_device(options.device, plan->specs.front());
   if (!device.ok()) return fail(kBadInput, device.error());
   fmt::print(stderr, "xdc-run: {}\n", device.value());
-  fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",
-             plan->specs.front().topology.path);
+  const std::string& topology = plan->specs.front().topology.path;
+  if (options.emulates_wan) {
+    fmt::print(stderr, "xdc-run: messages between datacenters take emulated lines, as {} has them\n", topology);
+  } else {
+    fmt::print(stderr, "xdc-run: messages take the lines of this machine; the figures of links and [network] in {} are not charged\n",
+               topology);
+  }
   if (plan->scenario.checkpoint && options.checkpoint.empty()) {
     fmt::print(stderr, "xdc-run: the scenario has a [checkpoint], but nothing is saved without --checkpoint DIR\n");
   }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -26,7 +27,12 @@ Forwarder::Forwarder(std::vector<Tun> tuns, Plan plan)
     : tuns_(std::move(tuns)), plan_(std::move(plan)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), late_histogram_(kLateBuckets) {
   XDC_CHECK(wake_ >= 0);
   std::stable_sort(plan_.changes.begin(), plan_.changes.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  // Signals are for the threads of whoever started this one.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { run(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Forwarder::~Forwarder() {

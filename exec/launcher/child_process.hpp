@@ -28,10 +28,10 @@ class ChildProcess {
   // Runs this very program with `arguments` (argv[0] included). stdout and stderr go to one pipe, stdin is empty, and the descriptors
   // from kInheritedFd on are those of `inherited`; SIGINT is ignored, because a terminal sends it to everyone and the parent decides;
   // SIGTERM is blocked until the child unblocks it; other signals are as `mask` says. `under`: the words of a command that runs it, a
-  // debugger say; none: it runs by itself.
+  // debugger say; none: it runs by itself. `network`: the descriptor of a network namespace that it lives in; -1: in this process's own.
   static constexpr int kInheritedFd = 3;
   static Result<ChildProcess> start(const std::vector<std::string>& under, const std::vector<std::string>& arguments,
-                                    const std::vector<int>& inherited, const sigset_t& mask);
+                                    const std::vector<int>& inherited, const sigset_t& mask, int network = -1);
   // Kills and reaps what still runs.
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept;

@@ -61,6 +61,8 @@ struct Request {
   Maybe<int> port;
   Maybe<std::map<std::string, std::vector<std::string>>> hosts;  // by datacenter
   PaddleRequest paddle;
+  // All are started here, but each datacenter has a network of its own, in which `hosts` are.
+  bool emulated = false;
   // How.
   Maybe<std::string> tls;
   Maybe<bool> insecure;

@@ -109,7 +109,9 @@ class Launch {
     if (options_.events >= 0) {
       inherited.push_back(options_.events);
     }
-    XDC_TRY_ASSIGN(auto process, ChildProcess::start(options_.under, arguments, inherited, session_.signals().mask_before()));
+    const auto datacenter = static_cast<size_t>(spec_.cluster().members[static_cast<size_t>(member)].datacenter);
+    const int network = options_.networks.empty() ? -1 : options_.networks[datacenter];
+    XDC_TRY_ASSIGN(auto process, ChildProcess::start(options_.under, arguments, inherited, session_.signals().mask_before(), network));
     children_.push_back({member, std::move(process), std::move(log)});
     status_.set_alive(member, true);
     return ok_status();

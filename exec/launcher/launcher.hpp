@@ -30,6 +30,8 @@ struct LaunchOptions {
   std::vector<std::string> allowed = {};  // facts that may differ
   int events = -1;                        // where the ranks here also write their events (EventFile); -1: nowhere. Borrowed
   std::vector<std::string> under = {};    // the words of a command that runs each rank; none: they run by themselves
+  // By datacenter: descriptors of the network namespaces that its ranks live in; none: in this process's own. Borrowed.
+  std::vector<int> networks = {};
 };
 
 struct Launched {

@@ -19,10 +19,11 @@ class Placer {
       : request_(request), topology_(topology), cluster_(cluster), hosts_(topology.datacenters.size()) {}
 
   Result<Placement> place() {
+    out_.emulated = request_.emulated;
     out_.everyone = !request_.names_a_share() && !request_.paddle.self;
     read_hosts();
     choose_here();
-    if (out_.everyone) {
+    if (out_.everyone && !request_.emulated) {
       listen_on_loopback();
     } else {
       check_paddle();
@@ -222,7 +223,7 @@ class Placer {
     }
     if (!out_.here.empty()) out_.launcher = "launcher." + datacenter_of(member(out_.here.front()));
     out_.keeper = "launcher." + datacenter_of(member(0));
-    if (!out_.tls_directory.empty() || insecure) return;
+    if (!out_.tls_directory.empty() || insecure || request_.emulated) return;  // emulated networks end on this machine
     std::vector<std::string> outside;
     for (const std::string& at : out_.listen) {
       if (!at.empty() && !is_loopback(at.substr(0, at.find(':')))) outside.push_back(at);

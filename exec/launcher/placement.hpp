@@ -12,7 +12,7 @@ namespace xdc {
 inline constexpr int kDefaultPort = 6170;  // PaddlePaddle's, which operators have opened already
 
 struct Placement {
-  bool everyone = true;        // nobody else is waited for: all members are here, on the loopback
+  bool everyone = true;        // nobody else is waited for: all members are here, on the loopback or in emulated networks
   std::vector<MemberId> here;  // ascending
   // By member: "10.1.0.1:6170"; port 0 is a free one. Empty: known to its own launcher only.
   std::vector<std::string> listen;
@@ -21,6 +21,7 @@ struct Placement {
   std::string launcher = {};       // the name in this launcher's certificate: "launcher.beijing"
   std::string keeper = {};         // in that of the launcher that keeps the store
   std::string tls_directory = {};  // empty: plaintext
+  bool emulated = false;           // addresses are those of networks made for this run, in which every port is free
 };
 
 // Everyone is here unless the request names a share; then the topology (or --hosts, or PADDLE_* lists) says where everyone is.
