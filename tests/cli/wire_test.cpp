@@ -61,8 +61,9 @@ TEST_CASE("a line's bytes are what crossed the sockets, TLS and all, and a littl
     // A frame's header on each piece, HTTP/2's on each of its frames, windows and acknowledgements.
     CHECK(bytes > payload);
     CHECK(bytes < payload + payload / 20);
-    // A record of TLS has 22 bytes or more for at most 16 KiB, and there are handshakes.
-    CHECK(encrypted > bytes + payload / 16'384 * 17);
+    // A record of TLS has 22 bytes or more for at most 16 KiB, and there are handshakes. Not held to the plaintext's bytes: how many
+    // updates of windows HTTP/2 sends is a matter of timing, and differs between the two runs.
+    CHECK(encrypted > payload + payload / 16'384 * 22);
     CHECK(encrypted < payload + payload / 20);
   }
 }
