@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "exec/emu/emulated_wan.hpp"
+
 extern char** environ;
 
 namespace xdc {
@@ -42,6 +44,28 @@ Variables relevant_variables() {
     }
   }
   return variables;
+}
+
+Status place_in_emulated_networks(Request& request, const Topology& topology) {
+  const auto refuse = [](const std::string& from) -> Status {
+    return Error{ErrorCode::invalid, fmt::format("--emulate-wan starts everyone here, in networks of its own, and {} says otherwise: "
+                                                 "remove one of them",
+                                                 from)};
+  };
+  if (request.datacenter) return refuse(request.datacenter->from);
+  if (request.node) return refuse(request.node->from);
+  if (request.rank) return refuse(request.rank->from);
+  if (request.paddle.self) return refuse(request.paddle.self->from);
+  if (request.hosts) return refuse(request.hosts->from);
+  if (request.store) return refuse(request.store->from);
+  request.emulated = true;
+  request.hosts.emplace();
+  request.hosts->from = "--emulate-wan";
+  for (size_t i = 0; i < topology.datacenters.size(); ++i) {
+    auto& hosts = request.hosts->value[topology.datacenters[i].name];
+    for (int node = 0; node < topology.datacenters[i].nodes; ++node) hosts.push_back(EmulatedWan::address(static_cast<int>(i), node));
+  }
+  return ok_status();
 }
 
 Result<std::string> explain_surroundings(const Request& request, const std::vector<RunSpec>& specs) {

@@ -14,6 +14,9 @@ void declare_settings(CLI::App& app, Variables& options);
 // Those variables of this process that read_environment knows or refuses.
 Variables relevant_variables();
 
+// For --emulate-wan: everyone is here, at the addresses of EmulatedWan. Errors: invalid, names a setting that says otherwise.
+Status place_in_emulated_networks(Request& request, const Topology& topology);
+
 // Two tables where variants are known: what was understood, and who is started where. Errors: invalid.
 Result<std::string> explain_surroundings(const Request& request, const std::vector<RunSpec>& specs);
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "exec/cuda/summary.hpp"
-#include "exec/emu/emulated_wan.hpp"
 #include "exec/launcher/doctor.hpp"
 #include "exec/launcher/fingerprint.hpp"
 #include "exec/launcher/rank_process.hpp"
@@ -110,29 +109,6 @@ int run_rank(const Options& options, const Plan& plan) {
     rank.value().checkpoint_directory = checkpoint_directory(options.checkpoint, plan.specs.front());
   }
   return rank.ok() ? run_rank_process(plan.specs.front(), rank.value()) : fail(kBadInput, rank.error());
-}
-
-// Everyone is here, at the addresses of the emulated networks.
-Status place_in_emulated_networks(Request& request, const Topology& topology) {
-  const auto refuse = [](const std::string& from) -> Status {
-    return Error{ErrorCode::invalid, fmt::format("--emulate-wan starts everyone here, in networks of its own, and {} says otherwise: "
-                                                 "remove one of them",
-                                                 from)};
-  };
-  if (request.datacenter) return refuse(request.datacenter->from);
-  if (request.node) return refuse(request.node->from);
-  if (request.rank) return refuse(request.rank->from);
-  if (request.paddle.self) return refuse(request.paddle.self->from);
-  if (request.hosts) return refuse(request.hosts->from);
-  if (request.store) return refuse(request.store->from);
-  request.emulated = true;
-  request.hosts.emplace();
-  request.hosts->from = "--emulate-wan";
-  for (size_t i = 0; i < topology.datacenters.size(); ++i) {
-    auto& hosts = request.hosts->value[topology.datacenters[i].name];
-    for (int node = 0; node < topology.datacenters[i].nodes; ++node) hosts.push_back(EmulatedWan::address(static_cast<int>(i), node));
-  }
-  return ok_status();
 }
 
 // Where each variant's members are.

@@ -53,6 +53,7 @@ TEST_CASE("a line's bytes are what crossed the sockets, TLS and all, and a littl
   const auto plain = links_of(folder, {}), secure = links_of(folder, {"--tls", folder.file("certs")});
   REQUIRE(plain.size() == 2);
   REQUIRE(secure.size() == 2);
+  int64_t records = 0, added_by_tls = 0;
   for (size_t l = 0; l < 2; ++l) {
     const auto payload = plain[l]["payload_bytes"].get<int64_t>(), bytes = plain[l]["bytes"].get<int64_t>();
     const auto encrypted = secure[l]["bytes"].get<int64_t>();
@@ -61,11 +62,14 @@ TEST_CASE("a line's bytes are what crossed the sockets, TLS and all, and a littl
     // A frame's header on each piece, HTTP/2's on each of its frames, windows and acknowledgements.
     CHECK(bytes > payload);
     CHECK(bytes < payload + payload / 20);
-    // A record of TLS has 22 bytes or more for at most 16 KiB, and there are handshakes. Not held to the plaintext's bytes: how many
-    // updates of windows HTTP/2 sends is a matter of timing, and differs between the two runs.
-    CHECK(encrypted > payload + payload / 16'384 * 22);
     CHECK(encrypted < payload + payload / 20);
+    records += payload / 16'384;
+    added_by_tls += encrypted - payload;
   }
+  // A record of TLS has 22 bytes or more for at most 16 KiB. Of both lines together, and not held to the plaintext's bytes: how many
+  // updates of windows HTTP/2 sends, and on which line, is a matter of timing. Plaintext adds 0.08 to 0.4 MB, TLS 0.9 or more; this is
+  // 0.55.
+  CHECK(added_by_tls > records * 22);
 }
 
 }  // namespace xdc::cli
